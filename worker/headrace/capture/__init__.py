@@ -1,0 +1,1 @@
+"""Raw captures: what a gateway saw on the wire, in whatever envelope it wrote it."""

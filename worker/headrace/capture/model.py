@@ -1,0 +1,83 @@
+"""One capture: one observed thing on the wire, whatever envelope it came in.
+
+Everything after the envelope readers works on these classes; nothing here knows Kafka, files or a clock.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Kind = Literal["request", "response", "stream", "end", "error"]
+KINDS: frozenset[str] = frozenset({"request", "response", "stream", "end", "error"})
+
+#: How ``Capture.payload`` is to be read. ``json``: one JSON value (a whole body or one stream event).
+#: ``bytes``: a slice of the body as it was on the wire (SSE text, compressed bytes, anything).
+Form = Literal["json", "bytes"]
+
+
+class Source(msgspec.Struct, frozen=True, array_like=True):
+    """Coordinates of one input message.
+
+    topic: Kafka topic, or the file's name offline. partition: Kafka partition, 0 offline.
+    offset: Kafka offset, or the 1-based line (or record) number offline.
+    timestamp: stream time in microseconds since the epoch (Kafka's message time; ``captured_at`` offline).
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+
+
+class Http(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the gateway saw of HTTP; credentials are already gone. Header names are lower case."""
+
+    method: str | None = None
+    url: str | None = None
+    status: int | None = None
+    headers: dict[str, str] = {}
+
+
+class Capture(msgspec.Struct, kw_only=True):
+    """A raw capture (design section 3).
+
+    call_id: one attempt at one model call. task_id: stable across retries.
+    seq: place in the stream from 0; None means arrival order, (partition, offset), decides.
+    captured_at: microseconds since the epoch, as the gateway's clock said; None where it did not say.
+    payload: the body; empty for ``end``. count, outcome, message: of an ``end`` or ``error`` capture.
+    side, attempt, truncated, fidelity, origin: what the source mapping knows about how this was seen.
+    """
+
+    call_id: str
+    kind: Kind
+    source: Source
+    payload: bytes = b""
+    form: Form = "bytes"
+    protocol: str | None = None
+    provider: str | None = None
+    task_id: str | None = None
+    request_version: str | None = None
+    tenant: str | None = None
+    direction: str | None = None
+    seq: int | None = None
+    captured_at: int | None = None
+    http: Http | None = None
+    count: int | None = None
+    outcome: str | None = None
+    message: str | None = None
+    origin: str | None = None
+    side: str | None = None
+    attempt: int | None = None
+    truncated: bool | None = None
+    fidelity: str | None = None
+
+
+class Inbound(msgspec.Struct, frozen=True):
+    """One input message before its envelope is read: Kafka record or file line, untouched."""
+
+    source: Source
+    value: bytes | None
+    key: bytes | None = None
+    headers: tuple[tuple[str, bytes | None], ...] = ()

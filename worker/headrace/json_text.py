@@ -1,0 +1,62 @@
+"""JSON text <-> values, exactly.
+
+msgspec is as fast as any reader and, unlike most, keeps integers past 64 bits. What it refuses but real
+traffic holds (half of a surrogate pair cut between two deltas) goes to the standard library. NaN and
+infinities are not JSON and stay refused (RFC 8259, section 6).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+import msgspec
+
+from headrace.errors import FramingError
+
+#: A JSON value as Python holds it. ``Any`` because wire bodies are open: codecs check what they read.
+Json = Any
+
+_decoder = msgspec.json.Decoder()
+_encoder = msgspec.json.Encoder()
+
+
+def loads(text: bytes | str) -> Json:
+    """Parse one JSON value; raises FramingError (`bad_json`, `nesting_too_deep`) with the reason."""
+    try:
+        return _decoder.decode(text)
+    except RecursionError:
+        raise _too_deep() from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as refused:
+        return _loads_lenient(text, refused)
+
+
+def _loads_lenient(text: bytes | str, refused: Exception) -> Json:
+    """Second reading, for lone surrogates; everything else keeps the first reader's reason."""
+    if b"\\u" not in (text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")):
+        raise FramingError(str(refused), code="bad_json", fix="send one complete JSON value") from None
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError as error:
+        raise FramingError(str(error), code="bad_json", fix="send one complete JSON value") from None
+
+
+def dumps(value: Json) -> str:
+    """Compact JSON text of a value; raises FramingError (`nesting_too_deep`, `invalid_unicode`)."""
+    try:
+        return _encoder.encode(value).decode()
+    except RecursionError:
+        raise _too_deep() from None
+    except UnicodeEncodeError:
+        # A lone surrogate has no UTF-8 form, but its JSON escape is plain ASCII.
+        return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+
+
+def _too_deep() -> FramingError:
+    return FramingError("JSON is nested too deeply", code="nesting_too_deep", fix="send less nested JSON")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
