@@ -1,0 +1,148 @@
+"""Stream pieces and the compressed fragments that state is made of.
+
+State per call is the raw pieces themselves, never a half-folded object: it is exact, keeps events nobody
+knows yet, and survives a deploy of new code (design section 5).
+
+A piece is one `stream`, `end` or `error` capture of a call. A fragment is all pieces of one call that one
+polled batch held, packed together. Packed form: one byte that names the compression, then the msgpack of
+(call facts, pieces).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+import zstandard
+
+from headrace.capture.model import Http
+
+#: A piece that carries its protocol's last event ("hard"), or one after which only trailers come ("soft").
+SIGN_NONE, SIGN_SOFT, SIGN_HARD = 0, 1, 2
+
+_PLAIN, _ZSTD = b"\x00", b"\x01"
+_WORTH_COMPRESSING = 256
+
+
+class Piece(msgspec.Struct, frozen=True, array_like=True):
+    """One piece of a call's stream.
+
+    seq: the producer's number, or None; then (topic, partition, offset) orders the pieces.
+    kind: "stream", "end" or "error". form: "json" (payload is one event) or "bytes" (a slice of the body).
+    captured_at: microseconds since the epoch or None. sign: SIGN_NONE, SIGN_SOFT or SIGN_HARD.
+    count, outcome, message: of "end" and "error" pieces. direction: Live only.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    seq: int | None
+    kind: str
+    form: str
+    payload: bytes
+    captured_at: int | None = None
+    sign: int = SIGN_NONE
+    count: int | None = None
+    outcome: str | None = None
+    message: str | None = None
+    direction: str | None = None
+
+    @property
+    def order(self) -> tuple[int, str, int, int]:
+        """Sort key: by sequence number where there is one, else by log position."""
+        return (self.seq if self.seq is not None else -1, self.topic, self.partition, self.offset)
+
+
+class CallFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the captures said of the call itself, kept once a fragment. The first known value of a fact wins."""
+
+    call_id: str
+    protocol: str | None = None
+    provider: str | None = None
+    task_id: str | None = None
+    request_version: str | None = None
+    tenant: str | None = None
+    http: Http | None = None
+    origin: str | None = None
+    side: str | None = None
+    attempt: int | None = None
+    truncated: bool | None = None
+    fidelity: str | None = None
+
+    def merged(self, other: CallFacts) -> CallFacts:
+        """These facts, with the gaps filled from ``other``."""
+        if self == other:
+            return self
+        gaps = {
+            name: getattr(other, name)
+            for name in self.__struct_fields__
+            if getattr(self, name) is None and getattr(other, name) is not None
+        }
+        return msgspec.structs.replace(self, **gaps) if gaps else self
+
+
+class Fragment(msgspec.Struct, frozen=True, array_like=True):
+    """The pieces of one call that one batch held, with what the captures said of the call."""
+
+    facts: CallFacts
+    pieces: tuple[Piece, ...]
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Fragment)
+_compressor = zstandard.ZstdCompressor(level=1)
+_decompressor = zstandard.ZstdDecompressor()
+
+
+def pack(fragment: Fragment) -> bytes:
+    """Fragment -> bytes for a store."""
+    raw = _encoder.encode(fragment)
+    if len(raw) < _WORTH_COMPRESSING:
+        return _PLAIN + raw
+    return _ZSTD + _compressor.compress(raw)
+
+
+def unpack(packed: bytes) -> Fragment:
+    """Bytes from a store -> fragment; raises msgspec.DecodeError or zstandard.ZstdError on foreign bytes."""
+    body = packed[1:]
+    return _decoder.decode(_decompressor.decompress(body) if packed[:1] == _ZSTD else body)
+
+
+def in_order(fragments: Iterable[Fragment]) -> list[Piece]:
+    """All pieces, sorted, each place once.
+
+    Same ``seq`` twice: the first one by log position stays (design section 3). The same log position twice
+    is the same message read again.
+    """
+    pieces = sorted((piece for fragment in fragments for piece in fragment.pieces), key=lambda piece: piece.order)
+    kept: list[Piece] = []
+    for piece in pieces:
+        if not kept or not _same_place(kept[-1], piece):
+            kept.append(piece)
+    return kept
+
+
+def _same_place(left: Piece, right: Piece) -> bool:
+    if left.seq is not None:
+        return left.seq == right.seq
+    return right.seq is None and left.order == right.order
+
+
+def intervals(seqs: Iterable[int]) -> list[tuple[int, int]]:
+    """Sorted, merged, inclusive intervals of sequence numbers: [3, 1, 2, 7] -> [(1, 3), (7, 7)]."""
+    merged: list[tuple[int, int]] = []
+    for seq in sorted(set(seqs)):
+        if merged and merged[-1][1] == seq - 1:
+            merged[-1] = (merged[-1][0], seq)
+        else:
+            merged.append((seq, seq))
+    return merged
+
+
+def facts_of(fragments: Sequence[Fragment]) -> CallFacts:
+    """The call's facts over all its fragments."""
+    facts = fragments[0].facts
+    for fragment in fragments[1:]:
+        facts = facts.merged(fragment.facts)
+    return facts
