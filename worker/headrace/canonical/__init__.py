@@ -1,0 +1,1 @@
+"""The canonical model: one ordered list of parts for every provider (design section 4)."""

@@ -1,0 +1,283 @@
+"""Tables of fields: how one wire object maps to one canonical shape, as data.
+
+A codec describes each wire object by a `Table`: wire path -> (canonical name, kind). `Table.read` moves every
+value whose type fits into its named field; what the table does not know, or whose type does not fit, is kept
+in ``extras``, nested as on the wire. Spelling that has no meaning (an explicit null, an absent constant, an
+alias, an empty object) is kept in ``wire``. `Table.write` is the exact inverse: write(read(x)) == x.
+
+Codecs pass keys with structure of their own (messages, content, tool calls) as ``skip`` and handle them.
+
+``wire`` is JSON text of an object with these keys, each present only when needed:
+    "null": [paths present with null]      "absent": [constants that were not there]
+    "empty": [paths of empty objects]      "alias": {canonical name: wire path used}
+plus keys a codec adds for its own spellings (for instance "content": "string").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.json_text import Json, dumps, loads
+
+_INT64 = 1 << 63
+
+
+def _is_long(value: Json) -> bool:
+    return type(value) is int and -_INT64 <= value < _INT64
+
+
+def _is_double(value: Json) -> bool:
+    # An integer past 2^53 has no exact double: it stays JSON.
+    return type(value) is float or (type(value) is int and -(1 << 53) <= value <= (1 << 53))
+
+
+def _is_text(value: Json) -> bool:
+    # Avro strings are UTF-8; a lone surrogate stays JSON, where an escape carries it.
+    if type(value) is not str:
+        return False
+    if value.isascii():
+        return True
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_texts(value: Json) -> bool:
+    return type(value) is list and bool(value) and all(_is_text(item) for item in value)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of canonical field: what fits, and how it is carried both ways."""
+
+    fits: Callable[[Json], bool]
+    to_shape: Callable[[Json], Any] | None = None
+    to_wire: Callable[[Any], Json] | None = None
+
+
+#: Seconds since the epoch <-> timestamp-micros, when exact.
+def _is_epoch_seconds(value: Json) -> bool:
+    return _is_long(value) and 0 <= value < 1 << 40
+
+
+def _is_epoch_float(value: Json) -> bool:
+    return type(value) is float and 0 <= value < 1 << 33 and round(value * 1e6) / 1e6 == value
+
+
+TEXT = Kind(_is_text)
+LONG = Kind(_is_long)
+DOUBLE = Kind(_is_double)
+BOOL = Kind(lambda value: type(value) is bool)
+TEXTS = Kind(_is_texts)
+JSON = Kind(lambda value: True, dumps, loads)
+OBJECT = Kind(lambda value: type(value) is dict and bool(value), dumps, loads)
+ARRAY = Kind(lambda value: type(value) is list and bool(value), dumps, loads)
+EPOCH = Kind(_is_epoch_seconds, lambda value: value * 1_000_000, lambda micros: micros // 1_000_000)
+EPOCH_FLOAT = Kind(_is_epoch_float, lambda value: round(value * 1e6), lambda micros: micros / 1e6)
+#: A number that stands as text in the canonical field (error codes come as both).
+NUMBER_AS_TEXT = Kind(_is_long, str, int)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One named field: dotted wire path, dotted canonical path, kind.
+
+    Several fields may share a canonical name (aliases): the first of them that the wire has fills it, the
+    others stay in extras; ``wire`` remembers which one it was when it was not the first of the table.
+    """
+
+    wire: str
+    name: str
+    kind: Kind = TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A key that always holds one value (``object``, ``type``): absent or different is spelling."""
+
+    wire: str
+    value: Json
+
+
+@dataclass(slots=True)
+class Leftover:
+    """What one object did not fit into named fields, and how it was spelled."""
+
+    extras: dict[str, Json] = field(default_factory=dict)
+    wire: dict[str, Json] = field(default_factory=dict)
+
+    def note(self, key: str, path: str) -> None:
+        """Add a path to a list of spellings ("null", "absent", "empty")."""
+        self.wire.setdefault(key, []).append(path)
+
+    def store(self, shape: Any) -> None:
+        """Write ``extras`` and ``wire`` of a shape as JSON text, where there is any."""
+        if self.extras:
+            shape["extras"] = dumps(self.extras)
+        if self.wire:
+            shape["wire"] = dumps(self.wire)
+
+
+def spelling(shape: Mapping[str, Any]) -> dict[str, Json]:
+    """The ``wire`` object of a shape; {} where it has none."""
+    text = shape.get("wire")
+    return loads(text) if text else {}
+
+
+class Table:
+    """The fields of one wire object. Immutable; build once at import time."""
+
+    def __init__(self, *entries: Field | Const) -> None:
+        self.fields = tuple(entry for entry in entries if isinstance(entry, Field))
+        self.constants = tuple(entry for entry in entries if isinstance(entry, Const))
+        self._tree: dict[str, Any] = {}
+        for entry in entries:
+            self._plant(entry)
+        self._preferred: dict[str, str] = {}
+        for entry in self.fields:
+            self._preferred.setdefault(entry.name, entry.wire)
+
+    def _plant(self, entry: Field | Const) -> None:
+        *parents, leaf = entry.wire.split(".")
+        node = self._tree
+        for parent in parents:
+            node = node.setdefault(parent, {})
+        node[leaf] = entry
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """All wire paths the table names."""
+        return frozenset(entry.wire for entry in (*self.fields, *self.constants))
+
+    def read(self, body: Mapping[str, Json], shape: Any, skip: Iterable[str] = ()) -> Leftover:
+        """Move the object's values into ``shape``; returns the rest. Never raises on any JSON object."""
+        left = Leftover()
+        self._read(body, shape, self._tree, "", left, left.extras, skip)
+        for constant in self.constants:
+            if not _has_path(body, constant.wire):
+                left.note("absent", constant.wire)
+        return left
+
+    def _read(
+        self,
+        body: Mapping[str, Json],
+        shape: Any,
+        tree: Mapping[str, Any],
+        prefix: str,
+        left: Leftover,
+        extras: dict[str, Json],
+        skip: Iterable[str],
+    ) -> None:
+        for key, value in body.items():
+            if key in skip:
+                continue
+            entry = tree.get(key)
+            if entry is None:
+                extras[key] = value
+            elif type(entry) is dict:
+                self._read_nested(key, value, shape, entry, prefix, left, extras)
+            elif value is None:
+                left.note("null", prefix + key)
+            elif type(entry) is Const:
+                if value != entry.value or type(value) is not type(entry.value):
+                    extras[key] = value
+            elif not entry.kind.fits(value) or not self._fill(entry, value, shape, left):
+                extras[key] = value
+
+    def _read_nested(
+        self,
+        key: str,
+        value: Json,
+        shape: Any,
+        tree: Mapping[str, Any],
+        prefix: str,
+        left: Leftover,
+        extras: dict[str, Json],
+    ) -> None:
+        if value is None:
+            left.note("null", prefix + key)
+        elif type(value) is not dict:
+            extras[key] = value
+        elif not value:
+            left.note("empty", prefix + key)
+        else:
+            nested: dict[str, Json] = {}
+            self._read(value, shape, tree, f"{prefix}{key}.", left, nested, ())
+            if nested:
+                extras[key] = nested
+
+    def _fill(self, entry: Field, value: Json, shape: Any, left: Leftover) -> bool:
+        """Put one value in its field; False when an alias filled it before."""
+        *parents, leaf = entry.name.split(".")
+        target = shape
+        for parent in parents:
+            target = target.setdefault(parent, {})
+        if leaf in target:
+            return False
+        target[leaf] = entry.kind.to_shape(value) if entry.kind.to_shape else value
+        if self._preferred[entry.name] != entry.wire:
+            left.wire.setdefault("alias", {})[entry.name] = entry.wire
+        return True
+
+    def write(self, shape: Mapping[str, Any], spelled: Mapping[str, Json] | None = None) -> dict[str, Json]:
+        """The wire object of a shape: named fields, constants, nulls, then extras over all of it."""
+        wire = spelling(shape) if spelled is None else spelled
+        body: dict[str, Json] = {}
+        absent = wire.get("absent", ())
+        for constant in self.constants:
+            if constant.wire not in absent:
+                _set_path(body, constant.wire, constant.value)
+        aliases = wire.get("alias", {})
+        for entry in self.fields:
+            if aliases.get(entry.name, self._preferred[entry.name]) != entry.wire:
+                continue
+            value = _get_path(shape, entry.name)
+            if value is not None and value != []:
+                _set_path(body, entry.wire, entry.kind.to_wire(value) if entry.kind.to_wire else value)
+        for path in wire.get("empty", ()):
+            _set_path(body, path, {})
+        for path in wire.get("null", ()):
+            _set_path(body, path, None)
+        text = shape.get("extras")
+        if text:
+            merge(body, loads(text))
+        return body
+
+
+def merge(body: dict[str, Json], extras: Mapping[str, Json]) -> None:
+    """Lay ``extras`` over ``body``, object by object; any other value replaces."""
+    for key, value in extras.items():
+        present = body.get(key)
+        if type(present) is dict and type(value) is dict:
+            merge(present, value)
+        else:
+            body[key] = value
+
+
+def _get_path(shape: Mapping[str, Any], path: str) -> Any:
+    value: Any = shape
+    for name in path.split("."):
+        if value is None:
+            return None
+        value = value.get(name)
+    return value
+
+
+def _set_path(body: dict[str, Json], path: str, value: Json) -> None:
+    *parents, leaf = path.split(".")
+    for parent in parents:
+        body = body.setdefault(parent, {})
+    body[leaf] = value
+
+
+def _has_path(body: Mapping[str, Json], path: str) -> bool:
+    value: Json = body
+    for name in path.split("."):
+        if type(value) is not dict or name not in value:
+            return False
+        value = value[name]
+    return True

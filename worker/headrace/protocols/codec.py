@@ -1,0 +1,70 @@
+"""The entry points that every protocol folder has.
+
+request.py   read_request(body, reading) -> record     write_request(record) -> body
+response.py  read_response(body, reading, layout) -> record     write_response(record) -> body
+stream.py    sign(payload) -> int     fold(events) -> [Folded]     unfold(body) -> events
+
+"record" is the canonical shape with what the body says: model, messages, tools, usage, …; the pipeline adds ids,
+times and coordinates. "body" is the wire JSON. Same protocol, both ways: write(read(body)) == body as values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.canonical.reading import Reading
+from headrace.canonical.shape import CanonicalRecord
+from headrace.json_text import Json
+
+
+@dataclass(slots=True)
+class Folded:
+    """One response folded out of stream events.
+
+    body: what the provider would have sent without streaming; a stream error is under "error", as in its error
+    bodies. complete: the protocol's last event (or every finish reason) was seen. events: stream events that
+    made it. layout: what the whole body cannot say, for `read_response` (for instance in which order text
+    and tool calls came); None where the body says it all. unknown: (kind, type) of events and deltas nobody
+    knows, which are kept in the body or in ``stray``. stray: events that no response could take, raw.
+    """
+
+    body: dict[str, Json]
+    complete: bool
+    events: int
+    layout: Any = None
+    unknown: list[tuple[str, str]] = field(default_factory=list)
+    stray: list[Json] = field(default_factory=list)
+
+
+ReadRequest = Callable[[dict[str, Json], Reading], CanonicalRecord]
+ReadResponse = Callable[[dict[str, Json], Reading, Any], CanonicalRecord]
+Write = Callable[[CanonicalRecord], dict[str, Json]]
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """A protocol's entry points.
+
+    read_request, read_response: raise WireError when the JSON is no message of this protocol at all; whatever
+    else is odd is kept (extras, raw) and counted. A response body may be an error body (``error`` is filled).
+    sign: whether raw bytes (one JSON event, or a slice of the SSE body) hold the protocol's last event:
+    SIGN_HARD, SIGN_SOFT (only trailers follow), SIGN_NONE. Exact on whole events, never fooled by content.
+    fold: events are parsed JSON values in order; an event that is no JSON (``[DONE]``) is its text. Gives one
+    Folded a response: several responses in one body are several. Never raises on odd events.
+    unfold: the event sequence of a whole body, as the provider would stream it.
+    sse: how one event is written as SSE text, terminator included where the protocol has one.
+    usage_paths: dotted paths in the wire's usage object that named usage fields carry.
+    """
+
+    protocol: str
+    read_request: ReadRequest
+    write_request: Write
+    read_response: ReadResponse
+    write_response: Write
+    sign: Callable[[bytes], int]
+    fold: Callable[[Sequence[Json]], list[Folded]]
+    unfold: Callable[[dict[str, Json]], list[Json]]
+    sse: Callable[[Sequence[Json]], str]
+    usage_paths: frozenset[str]
