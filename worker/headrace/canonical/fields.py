@@ -33,8 +33,8 @@ def _is_double(value: Json) -> bool:
     return type(value) is float or (type(value) is int and -(1 << 53) <= value <= (1 << 53))
 
 
-def _is_text(value: Json) -> bool:
-    # Avro strings are UTF-8; a lone surrogate stays JSON, where an escape carries it.
+def is_text(value: Json) -> bool:
+    """Whether a value is a string that UTF-8 (and so Avro) can carry; a lone surrogate stays JSON, escaped."""
     if type(value) is not str:
         return False
     if value.isascii():
@@ -47,7 +47,7 @@ def _is_text(value: Json) -> bool:
 
 
 def _is_texts(value: Json) -> bool:
-    return type(value) is list and bool(value) and all(_is_text(item) for item in value)
+    return type(value) is list and bool(value) and all(is_text(item) for item in value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def _is_epoch_float(value: Json) -> bool:
     return type(value) is float and 0 <= value < 1 << 33 and round(value * 1e6) / 1e6 == value
 
 
-TEXT = Kind(_is_text)
+TEXT = Kind(is_text)
 LONG = Kind(_is_long)
 DOUBLE = Kind(_is_double)
 BOOL = Kind(lambda value: type(value) is bool)
@@ -135,7 +135,7 @@ class Table:
         self.fields = tuple(entry for entry in entries if isinstance(entry, Field))
         self.constants = tuple(entry for entry in entries if isinstance(entry, Const))
         self._tree: dict[str, Any] = {}
-        for entry in entries:
+        for entry in (*self.fields, *self.constants):
             self._plant(entry)
         self._preferred: dict[str, str] = {}
         for entry in self.fields:
@@ -151,7 +151,7 @@ class Table:
     @property
     def paths(self) -> frozenset[str]:
         """All wire paths the table names."""
-        return frozenset(entry.wire for entry in (*self.fields, *self.constants))
+        return frozenset([*(entry.wire for entry in self.fields), *(entry.wire for entry in self.constants)])
 
     def read(self, body: Mapping[str, Json], shape: Any, skip: Iterable[str] = ()) -> Leftover:
         """Move the object's values into ``shape``; returns the rest. Never raises on any JSON object."""

@@ -33,7 +33,4 @@ class Reading:
 
     def unknown_types(self) -> list[UnknownType]:
         """The counts, sorted, as the record carries them."""
-        return [
-            {"kind": kind, "type": name, "count": count}
-            for (kind, name), count in sorted(self.unknown.items())
-        ]
+        return [{"kind": kind, "type": name, "count": count} for (kind, name), count in sorted(self.unknown.items())]
