@@ -135,7 +135,7 @@ class Table:
         self.fields = tuple(entry for entry in entries if isinstance(entry, Field))
         self.constants = tuple(entry for entry in entries if isinstance(entry, Const))
         self._tree: dict[str, Any] = {}
-        for entry in (*self.fields, *self.constants):
+        for entry in entries:
             self._plant(entry)
         self._preferred: dict[str, str] = {}
         for entry in self.fields:
