@@ -52,6 +52,8 @@ class Append(msgspec.Struct, frozen=True, kw_only=True):
     hard: order of the last piece that ends the protocol's stream: its seq, or its offset when unnumbered.
     soft: some piece says only trailers follow (or an `end` without count on a numbered stream).
     count: number of pieces the `end` capture announced.
+    ended: an `end` or `error` capture without a number came. It makes an unnumbered state ready; on a numbered
+    one it only shortens the patience, like ``soft`` (pieces sent before it may still be on their way).
     last_seen: newest stream time of the share, microseconds.
     patience: how long after ``last_seen`` the state is due: the idle time, and the grace once ``soft`` or
     ``hard`` was seen, microseconds.
@@ -67,6 +69,7 @@ class Append(msgspec.Struct, frozen=True, kw_only=True):
     hard: int = -1
     soft: bool = False
     count: int | None = None
+    ended: bool = False
     last_seen: int = 0
     idle: int = 0
     grace: int = 0
@@ -85,6 +88,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     through: last seq (or offset, when unnumbered) that closed segments emitted; -1 when none.
     limit: on "ready" of a claim made earlier: emit only pieces up to this seq/offset; -1: all.
     emitted: records that closed segments of this state gave: the ordinal of the next one.
+    final: the state was closed for good (see Close.final): on "duplicate", pieces past ``through`` are late.
     """
 
     key: StateKey
@@ -93,6 +97,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     through: int = -1
     limit: int = -1
     emitted: int = 0
+    final: bool = False
 
 
 class Close(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,12 +105,15 @@ class Close(msgspec.Struct, frozen=True, kw_only=True):
 
     through: last seq (or offset) emitted. emitted: records of this state so far, this segment included.
     leftover: packed fragment of pieces past ``through`` that arrived since the claim; they open the next segment.
+    final: no segment may follow (the call timed out, or was one whole body): every later append is answered
+    "duplicate" with ``final`` set and stores nothing.
     """
 
     key: StateKey
     through: int
     emitted: int
     leftover: bytes | None = None
+    final: bool = False
 
 
 class Store(Protocol):
