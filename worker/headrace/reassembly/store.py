@@ -52,8 +52,10 @@ class Append(msgspec.Struct, frozen=True, kw_only=True):
     hard: order of the last piece that ends the protocol's stream: its seq, or its offset when unnumbered.
     soft: some piece says only trailers follow (or an `end` without count on a numbered stream).
     count: number of pieces the `end` capture announced.
-    ended: an `end` or `error` capture without a number came. It makes an unnumbered state ready; on a numbered
-    one it only shortens the patience, like ``soft`` (pieces sent before it may still be on their way).
+    ended: an `end` or `error` capture without a number came. It makes an unnumbered state that has pieces
+    (``last`` >= 0) ready; on a numbered one it only shortens the patience, like ``soft`` (pieces sent before
+    it may still be on their way). A state is numbered once any append brought ``seqs``: from then on ``last`` and
+    ``hard`` of appends without ``seqs`` do not count (they are offsets), nor do those that came before.
     last_seen: newest stream time of the share, microseconds.
     patience: how long after ``last_seen`` the state is due: the idle time, and the grace once ``soft`` or
     ``hard`` was seen, microseconds.
