@@ -10,6 +10,7 @@ Codecs pass keys with structure of their own (messages, content, tool calls) as 
 ``wire`` is JSON text of an object with these keys, each present only when needed:
     "null": [paths present with null]      "absent": [constants that were not there]
     "empty": [paths of empty objects]      "alias": {canonical name: wire path used}
+    "empty_list": [paths of empty lists]
 plus keys a codec adds for its own spellings (for instance "content": "string").
 """
 
@@ -103,12 +104,24 @@ class Const:
     value: Json
 
 
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A known key without a field of its own. All of one name become one JSON object, nested as on the wire.
+
+    For ``parameters.other``, ``usage.detail``, ``data`` and the like. Any value fits, null and empty included.
+    """
+
+    wire: str
+    name: str
+
+
 @dataclass(slots=True)
 class Leftover:
     """What one object did not fit into named fields, and how it was spelled."""
 
     extras: dict[str, Json] = field(default_factory=dict)
     wire: dict[str, Json] = field(default_factory=dict)
+    others: dict[str, dict[str, Json]] = field(default_factory=dict)
 
     def note(self, key: str, path: str) -> None:
         """Add a path to a list of spellings ("null", "absent", "empty")."""
@@ -131,9 +144,10 @@ def spelling(shape: Mapping[str, Any]) -> dict[str, Json]:
 class Table:
     """The fields of one wire object. Immutable; build once at import time."""
 
-    def __init__(self, *entries: Field | Const) -> None:
+    def __init__(self, *entries: Field | Const | Other) -> None:
         self.fields = tuple(entry for entry in entries if isinstance(entry, Field))
         self.constants = tuple(entry for entry in entries if isinstance(entry, Const))
+        self.others = tuple(entry for entry in entries if isinstance(entry, Other))
         self._tree: dict[str, Any] = {}
         for entry in entries:
             self._plant(entry)
@@ -141,7 +155,7 @@ class Table:
         for entry in self.fields:
             self._preferred.setdefault(entry.name, entry.wire)
 
-    def _plant(self, entry: Field | Const) -> None:
+    def _plant(self, entry: Field | Const | Other) -> None:
         *parents, leaf = entry.wire.split(".")
         node = self._tree
         for parent in parents:
@@ -151,12 +165,15 @@ class Table:
     @property
     def paths(self) -> frozenset[str]:
         """All wire paths the table names."""
-        return frozenset([*(entry.wire for entry in self.fields), *(entry.wire for entry in self.constants)])
+        entries: list[Field | Const | Other] = [*self.fields, *self.constants, *self.others]
+        return frozenset(entry.wire for entry in entries)
 
     def read(self, body: Mapping[str, Json], shape: Any, skip: Iterable[str] = ()) -> Leftover:
         """Move the object's values into ``shape``; returns the rest. Never raises on any JSON object."""
         left = Leftover()
         self._read(body, shape, self._tree, "", left, left.extras, skip)
+        for name, gathered in left.others.items():
+            _set_path(shape, name, dumps(gathered))
         for constant in self.constants:
             if not _has_path(body, constant.wire):
                 left.note("absent", constant.wire)
@@ -180,12 +197,21 @@ class Table:
                 extras[key] = value
             elif type(entry) is dict:
                 self._read_nested(key, value, shape, entry, prefix, left, extras)
+            elif type(entry) is Other:
+                _set_path(left.others.setdefault(entry.name, {}), entry.wire, value)
             elif value is None:
                 left.note("null", prefix + key)
             elif type(entry) is Const:
                 if value != entry.value or type(value) is not type(entry.value):
                     extras[key] = value
-            elif not entry.kind.fits(value) or not self._fill(entry, value, shape, left):
+            elif entry.kind.fits(value):
+                if not self._fill(entry, value, shape, left):
+                    extras[key] = value
+            elif value == {} and type(value) is dict:
+                left.note("empty", prefix + key)
+            elif value == [] and type(value) is list:
+                left.note("empty_list", prefix + key)
+            else:
                 extras[key] = value
 
     def _read_nested(
@@ -238,14 +264,26 @@ class Table:
             value = _get_path(shape, entry.name)
             if value is not None and value != []:
                 _set_path(body, entry.wire, entry.kind.to_wire(value) if entry.kind.to_wire else value)
+        self._write_others(shape, body)
         for path in wire.get("empty", ()):
             _set_path(body, path, {})
+        for path in wire.get("empty_list", ()):
+            _set_path(body, path, [])
         for path in wire.get("null", ()):
             _set_path(body, path, None)
         text = shape.get("extras")
         if text:
             merge(body, loads(text))
         return body
+
+    def _write_others(self, shape: Mapping[str, Any], body: dict[str, Json]) -> None:
+        gathered: dict[str, Json] = {}
+        for entry in self.others:
+            if entry.name not in gathered:
+                text = _get_path(shape, entry.name)
+                gathered[entry.name] = loads(text) if text else {}
+            if _has_path(gathered[entry.name], entry.wire):
+                _set_path(body, entry.wire, _get_path(gathered[entry.name], entry.wire))
 
 
 def merge(body: dict[str, Json], extras: Mapping[str, Json]) -> None:
