@@ -1,0 +1,312 @@
+"""From the bytes of one call to its records: the sans-IO heart that worker and offline runs share.
+
+    request body            -> one request record
+    whole response body     -> response records (a whole SSE, NDJSON or JSON-array body is folded)
+    stream pieces in order  -> response records
+
+Bodies are told by their content. What cannot be read becomes a dead letter with its bytes; a stream with one
+bad event gives its record and a dead letter for that event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from headrace import records
+from headrace.canonical.reading import Reading
+from headrace.canonical.shape import CanonicalRecord, DeadLetter
+from headrace.capture import detection
+from headrace.capture.body import read_body
+from headrace.capture.framing import Framed, FramedEvent, join_pieces
+from headrace.capture.model import Capture, Http
+from headrace.capture.model import Source as Coordinates
+from headrace.errors import FramingError, HeadraceError, WireError
+from headrace.json_text import Json, dumps, loads
+from headrace.protocols import codec as codec_of
+from headrace.protocols.codec import Codec, Folded
+from headrace.reassembly.pieces import CallFacts, Piece
+
+
+@dataclass(slots=True)
+class Normalized:
+    """What one unit of input became.
+
+    complete: the wire's own evidence says that the last response ended.
+    """
+
+    records: list[CanonicalRecord] = field(default_factory=list)
+    dead_letters: list[DeadLetter] = field(default_factory=list)
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a unit's bytes came from: call facts, coordinates and capture times of its messages."""
+
+    facts: CallFacts
+    coordinates: tuple[Coordinates, ...]
+    captured: tuple[int, ...]
+
+
+def facts_of_capture(capture: Capture) -> CallFacts:
+    """The call facts that one capture carries."""
+    return CallFacts(
+        call_id=capture.call_id,
+        protocol=capture.protocol,
+        provider=capture.provider,
+        task_id=capture.task_id,
+        request_version=capture.request_version,
+        tenant=capture.tenant,
+        http=capture.http,
+        origin=capture.origin,
+        side=capture.side,
+        attempt=capture.attempt,
+        truncated=capture.truncated,
+        fidelity=capture.fidelity,
+    )
+
+
+def _origin(capture: Capture) -> Origin:
+    captured = () if capture.captured_at is None else (capture.captured_at,)
+    return Origin(facts_of_capture(capture), (capture.source,), captured)
+
+
+def request(capture: Capture) -> Normalized:
+    """A `request` capture -> its request record. Raises HeadraceError when the body cannot be read at all."""
+    origin = _origin(capture)
+    body = _single(_events(capture.payload, capture.form, capture.http), "request")
+    origin = _known(origin, "request", body)
+    reading = Reading(capture.call_id, "request", tenant=capture.tenant)
+    shape = _codec(origin).read_request(body, reading)
+    model = detection.model_of(_url(capture.http))
+    if "model" not in shape and model:
+        shape["model"] = model
+    return Normalized([records.finish(shape, reading, origin.facts, origin.coordinates, origin.captured)])
+
+
+def response(capture: Capture) -> Normalized:
+    """A `response` capture -> its response records; one for most bodies, several for a stream of several.
+
+    An HTTP error always gives a record with ``error``, whatever its body is. Raises HeadraceError when any other
+    body cannot be read at all.
+    """
+    origin = _origin(capture)
+    try:
+        framed = _events(capture.payload, capture.form, capture.http)
+        origin = _known(origin, "response", [event.value for event in framed.events])
+        if framed.form == "json" and isinstance(framed.events[0].value, dict):
+            reading = Reading(capture.call_id, "response", tenant=capture.tenant)
+            shape = _codec(origin).read_response(framed.events[0].value, reading, None)
+            return Normalized([_finish_response(shape, reading, origin)])
+        return _folded(origin, framed, first_ordinal=0, reason="no_terminal_event")
+    except (FramingError, WireError) as unreadable:
+        if not _is_http_error(capture.http):
+            raise
+        return Normalized([_http_error(capture, origin, unreadable)])
+
+
+def stream(facts: CallFacts, pieces: Sequence[Piece], *, first_ordinal: int, timed_out: bool) -> Normalized:
+    """The pieces of one segment, in order, -> its response records.
+
+    Whether a response ended is the wire's own evidence; `end` and `error` captures only say why it did not.
+    """
+    streamed = [piece for piece in pieces if piece.kind == "stream"]
+    origin = Origin(
+        facts,
+        tuple(Coordinates(piece.topic, piece.partition, piece.offset, piece.timestamp) for piece in pieces),
+        tuple(piece.captured_at for piece in streamed if piece.captured_at is not None),
+    )
+    framed = Framed(form="sse")
+    for run in _runs(streamed):
+        part = _run_events(run, facts.http)
+        framed.events += part.events
+        framed.remainder = part.remainder
+    failure = next((piece for piece in pieces if piece.kind == "error"), None)
+    if failure is not None and not streamed:
+        return Normalized([_transport_error(origin, failure)])
+    if not framed.events and not framed.remainder:
+        return Normalized(complete=False)
+    origin = _known(origin, "stream", [event.value for event in framed.events])
+    made = _folded(origin, framed, first_ordinal=first_ordinal, reason=_reason(pieces, timed_out))
+    if failure is not None and made.records and not made.complete:
+        record = made.records[-1]
+        record["status"] = "failed"
+        record.setdefault("error", {"type": "transport_error", "message": failure.message or "the stream broke off"})
+    return made
+
+
+# Bodies and pieces to events
+
+
+def _events(payload: bytes, form: str, http: Http | None) -> Framed:
+    if form == "json":
+        value = loads(payload)
+        if isinstance(value, str):
+            return read_body(payload)
+        if isinstance(value, list):
+            return Framed([FramedEvent(payload, element) for element in value], form="array")
+        return Framed([FramedEvent(payload, value)], form="json")
+    encoding = http.headers.get("content-encoding") if http else None
+    return read_body(payload, encoding)
+
+
+def _single(framed: Framed, what: str) -> dict[str, Json]:
+    values = framed.values
+    if len(values) != 1 or not isinstance(values[0], dict):
+        raise WireError(
+            f"a {what} body is one JSON object, this is {framed.form} with {len(values)} values",
+            fix=f"send the whole {what} body as one JSON object",
+        )
+    body: dict[str, Json] = values[0]
+    return body
+
+
+def _runs(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """Neighbouring pieces of one form; byte slices on both sides of a missing number are not neighbours."""
+    runs: list[list[Piece]] = []
+    for piece in pieces:
+        before = runs[-1][-1] if runs else None
+        if before is None or before.form != piece.form or (piece.form == "bytes" and _is_gap(before, piece)):
+            runs.append([piece])
+        else:
+            runs[-1].append(piece)
+    return runs
+
+
+def _is_gap(before: Piece, after: Piece) -> bool:
+    return before.seq is not None and after.seq is not None and after.seq != before.seq + 1
+
+
+def _run_events(run: Sequence[Piece], http: Http | None) -> Framed:
+    if run[0].form == "json":
+        return Framed([_json_event(piece) for piece in run], form="sse")
+    encoding = http.headers.get("content-encoding") if http else None
+    joined = join_pieces(piece.payload for piece in run)
+    try:
+        return read_body(joined, encoding)
+    except FramingError as error:
+        return Framed([FramedEvent(joined, joined.decode("utf-8", "replace"), None, error.message)])
+
+
+def _json_event(piece: Piece) -> FramedEvent:
+    value: Json = loads(piece.payload)
+    if piece.direction is not None:
+        value = {"from": piece.direction, "frame": value}
+    return FramedEvent(piece.payload, value)
+
+
+# Events to records
+
+
+def _folded(origin: Origin, framed: Framed, *, first_ordinal: int, reason: str) -> Normalized:
+    """Fold events into records; events that no response could take become dead letters."""
+    made = Normalized()
+    bad = [event for event in framed.events if event.error is not None]
+    made.dead_letters += [_bad_event(event.data, event.error or "", origin) for event in bad]
+    if framed.remainder:
+        made.dead_letters.append(_bad_event(framed.remainder, "the end of the body cut it off", origin))
+    folded = _codec(origin).fold([event.value for event in framed.events if event.error is None])
+    for ordinal, one in enumerate(folded, first_ordinal):
+        made.records.append(_folded_record(origin, one, ordinal, reason))
+        made.dead_letters += [_bad_event(dumps(stray).encode(), "no response takes it", origin) for stray in one.stray]
+    made.complete = bool(folded) and folded[-1].complete
+    return made
+
+
+def _folded_record(origin: Origin, folded: Folded, ordinal: int, reason: str) -> CanonicalRecord:
+    reading = Reading(origin.facts.call_id, "response", tenant=origin.facts.tenant, ordinal=ordinal)
+    shape = _codec(origin).read_response(folded.body, reading, folded.layout)
+    for kind, name in folded.unknown:
+        reading.unknown_type(kind, name)
+    shape["chunk_count"] = folded.events
+    if not folded.complete and shape.get("status") != "failed":
+        shape["status"] = "incomplete"
+        shape["status_reason"] = reason
+    return _finish_response(shape, reading, origin)
+
+
+def _finish_response(shape: CanonicalRecord, reading: Reading, origin: Origin) -> CanonicalRecord:
+    http = origin.facts.http
+    if _is_http_error(http) and http is not None and http.status is not None:
+        shape["status"] = "failed"
+        shape.setdefault("error", {})["http_status"] = http.status
+    if http is not None and "error" in shape:
+        request_id = next((http.headers[name] for name in _REQUEST_ID_HEADERS if name in http.headers), None)
+        if request_id and "request_id" not in shape["error"]:
+            shape["error"]["request_id"] = request_id
+    return records.finish(shape, reading, origin.facts, origin.coordinates, origin.captured)
+
+
+_REQUEST_ID_HEADERS = ("x-request-id", "request-id", "x-goog-request-id", "apim-request-id")
+
+
+def _http_error(capture: Capture, origin: Origin, unreadable: HeadraceError) -> CanonicalRecord:
+    """An HTTP error whose body is no message of the protocol: an HTML page of a proxy, plain text, nothing."""
+    shape: CanonicalRecord = {"status": "failed", "error": {"type": "http_error"}}
+    text = capture.payload.decode("utf-8", "replace")
+    shape["error"]["message"] = text or unreadable.message
+    return _finish_response(shape, Reading(capture.call_id, "response", tenant=capture.tenant), origin)
+
+
+def _transport_error(origin: Origin, failure: Piece) -> CanonicalRecord:
+    """A call that failed before any response: the `error` capture is all there is."""
+    reading = Reading(origin.facts.call_id, "response", tenant=origin.facts.tenant)
+    shape: CanonicalRecord = {"status": "failed", "error": {"type": "transport_error"}}
+    message = failure.message or failure.payload.decode("utf-8", "replace")
+    if message:
+        shape["error"]["message"] = message
+    if failure.captured_at is not None:
+        shape["timing"] = {"first_captured_at": failure.captured_at, "last_captured_at": failure.captured_at}
+    return _finish_response(shape, reading, origin)
+
+
+def _reason(pieces: Sequence[Piece], timed_out: bool) -> str:
+    """Why a stream without its last event stopped: the closing capture's word, a gap, or the wire's silence."""
+    outcomes = {piece.outcome for piece in pieces if piece.outcome}
+    for outcome in ("aborted", "timeout"):
+        if outcome in outcomes:
+            return outcome
+    numbers = [piece.seq for piece in pieces if piece.seq is not None and piece.kind == "stream"]
+    if timed_out and any(after != before + 1 for before, after in zip(numbers, numbers[1:], strict=False)):
+        return "missing_pieces"
+    return "no_terminal_event"
+
+
+def _bad_event(data: bytes, reason: str, origin: Origin) -> DeadLetter:
+    error = FramingError(
+        f"an event of the stream cannot be read: {reason}",
+        code="bad_event",
+        place=f"event of call {origin.facts.call_id}",
+        fix="see the call's record for what could be read",
+    )
+    return records.dead_letter(error, origin.coordinates, data, facts=origin.facts)
+
+
+# Protocol and provider
+
+
+def _known(origin: Origin, kind: str, sample: Json) -> Origin:
+    """The origin with protocol and provider told from URL and shape where the capture does not say."""
+    facts = origin.facts
+    url = _url(facts.http)
+    protocol = facts.protocol or detection.detect(kind, url, sample)
+    provider = facts.provider or (detection.provider_of(url) if url else None)
+    if (protocol, provider) == (facts.protocol, facts.provider):
+        return origin
+    known = msgspec.structs.replace(facts, protocol=protocol, provider=provider)
+    return Origin(known, origin.coordinates, origin.captured)
+
+
+def _codec(origin: Origin) -> Codec:
+    return codec_of(origin.facts.protocol or "")
+
+
+def _url(http: Http | None) -> str | None:
+    return http.url if http else None
+
+
+def _is_http_error(http: Http | None) -> bool:
+    return http is not None and http.status is not None and http.status >= 400

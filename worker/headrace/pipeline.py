@@ -1,0 +1,379 @@
+"""Captures in, canonical records out: batches, reassembly and deadlines. No Kafka, no Redis, no clock.
+
+Theory of operation. A batch is every message one poll gave. Its captures are grouped by call:
+
+* a request, or a whole response body, is a unit of its own: it claims its slot and is normalized;
+* the stream pieces of one call form a share. All shares of the batch go to the store in one trip; the store
+  answers which calls are ready, and those are folded.
+
+Nothing is emitted before the store has granted the claim, and `Batch.closes` must reach `Pipeline.close` only
+after the batch's records are safely published: a crash in between makes the same claim again on replay.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from headrace import normalize, records
+from headrace.canonical.shape import CanonicalRecord, DeadLetter
+from headrace.capture import envelope
+from headrace.capture.mapping import Mapping as SourceMapping
+from headrace.capture.model import Capture, Inbound
+from headrace.capture.model import Source as Coordinates
+from headrace.errors import HeadraceError
+from headrace.reassembly.pieces import (
+    SIGN_HARD,
+    SIGN_SOFT,
+    CallFacts,
+    Fragment,
+    Piece,
+    facts_of,
+    in_order,
+    intervals,
+    pack,
+    unpack,
+)
+from headrace.reassembly.signs import Signs
+from headrace.reassembly.store import Answer, Append, Close, Position, StateKey, Store
+
+_SECOND = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a call may be silent, in microseconds of stream time.
+
+    idle: without a sign of its end. grace: after a sign that only trailers follow.
+    """
+
+    idle: int = 120 * _SECOND
+    grace: int = 5 * _SECOND
+
+
+@dataclass(slots=True)
+class Batch:
+    """What one batch became.
+
+    records and dead_letters are in the order in which their last message arrived. consumed counts messages,
+    duplicates counts pieces and bodies that were emitted before.
+    """
+
+    records: list[CanonicalRecord] = field(default_factory=list)
+    dead_letters: list[DeadLetter] = field(default_factory=list)
+    closes: list[Close] = field(default_factory=list)
+    consumed: int = 0
+    duplicates: int = 0
+    unknown: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
+
+    def take(self, made: normalize.Normalized) -> None:
+        """Add one unit's records and dead letters, and count their unknown types."""
+        self.records += made.records
+        self.dead_letters += made.dead_letters
+        for record in made.records:
+            model = record.get("served_model") or record.get("model") or ""
+            for unknown in record.get("unknown_types", ()):
+                key = (record.get("provider", ""), model, unknown["kind"], unknown["type"])
+                self.unknown[key] += unknown["count"]
+
+
+@dataclass(slots=True)
+class _Share:
+    """One call's part of a batch: one whole body, or the stream pieces of one partition.
+
+    index: place of its last message in the batch; it orders what the batch emits.
+    """
+
+    key: StateKey
+    facts: CallFacts
+    captures: list[Capture] = field(default_factory=list)
+    index: int = 0
+
+    @property
+    def is_body(self) -> bool:
+        return self.captures[0].kind in ("request", "response")
+
+
+class Pipeline:
+    """Turns batches of messages into records. One per worker; batches one after another.
+
+    mappings: source mapping by topic, for producers that were there before Headrace.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        mappings: Mapping[str, SourceMapping] | None = None,
+        patience: Patience | None = None,
+    ) -> None:
+        self._store = store
+        self._mappings = dict(mappings or {})
+        self._patience = patience or Patience()
+        self._signs = Signs()
+
+    async def process(self, messages: Sequence[Inbound]) -> Batch:
+        """Take one polled batch. Raises StoreError, with nothing emitted, when the store is away."""
+        batch = Batch(consumed=len(messages))
+        shares = self._shares(messages, batch)
+        offered = [self._offer(share) for share in shares]
+        answers = await self._store.append([append for append, _ in offered])
+        for share, (_, pieces), answer in zip(shares, offered, answers, strict=True):
+            if share.is_body:
+                self._take_body(share, answer, batch)
+            else:
+                self._take_pieces(share, pieces, answer, batch)
+        return batch
+
+    async def due(self, position: Position, now: int, committed: int, limit: int = 500) -> Batch:
+        """Emit calls of a partition whose patience ended at stream time ``now`` (microseconds)."""
+        batch = Batch()
+        for answer in await self._store.due(position, now, committed, limit):
+            self._emit(answer, [unpack(packed) for packed in answer.fragments], batch, timed_out=True)
+        return batch
+
+    async def close(self, batch: Batch) -> None:
+        """After the batch is published: forget the emitted pieces, keep tombstones."""
+        if batch.closes:
+            await self._store.close(batch.closes)
+
+    # Reading envelopes
+
+    def _shares(self, messages: Iterable[Inbound], batch: Batch) -> list[_Share]:
+        """Group stream pieces by call and partition; whole bodies stand alone. Ordered by last message."""
+        streams: dict[tuple[StateKey, str, int], _Share] = {}
+        shares: list[_Share] = []
+        for index, message in enumerate(messages):
+            for capture in self._captures(message, batch):
+                facts = normalize.facts_of_capture(capture)
+                key = StateKey(capture.tenant or "", capture.call_id, _SLOTS[capture.kind])
+                if capture.kind in ("request", "response"):
+                    shares.append(_Share(key, facts, [capture], index))
+                    continue
+                place = (key, capture.source.topic, capture.source.partition)
+                share = streams.get(place)
+                if share is None:
+                    share = streams[place] = _Share(key, facts)
+                    shares.append(share)
+                share.facts = share.facts.merged(facts)
+                share.captures.append(capture)
+                share.index = index
+        shares.sort(key=lambda share: share.index)
+        return shares
+
+    def _captures(self, message: Inbound, batch: Batch) -> Sequence[Capture]:
+        try:
+            read = envelope.read_captures(message, self._mappings.get(message.source.topic))
+        except HeadraceError as error:
+            batch.dead_letters.append(records.dead_letter_of(error, message))
+            return ()
+        except Exception as fault:
+            error = records.unexpected(fault, _place(message.source))
+            batch.dead_letters.append(records.dead_letter_of(error, message, fault))
+            return ()
+        batch.dead_letters += [
+            records.dead_letter(reject.error, [message.source], reject.value, key=message.key)
+            for reject in read.rejects
+        ]
+        return read.captures
+
+    # Offering shares to the store
+
+    def _offer(self, share: _Share) -> tuple[Append, list[Piece]]:
+        """What the store is told of a share, and the share's pieces in order."""
+        last = share.captures[-1].source
+        common = {
+            "key": share.key,
+            "position": Position(last.topic, last.partition, last.offset),
+            "first_offset": share.captures[0].source.offset,
+            "last_seen": max(capture.source.timestamp for capture in share.captures),
+            "idle": self._patience.idle,
+            "grace": self._patience.grace,
+        }
+        if share.is_body:
+            return Append(packed=None, last=0, hard=0, whole=True, **common), []
+        fragment = Fragment(share.facts, tuple(_piece(capture) for capture in share.captures))
+        pieces = in_order([fragment])
+        ends = self._ends(share, pieces)
+        packed = None if ends["whole"] else pack(fragment)
+        return Append(packed=packed, **ends, **common), pieces
+
+    def _ends(self, share: _Share, pieces: Sequence[Piece]) -> dict[str, Any]:
+        """Where the share reaches to, and what it says of the stream's end."""
+        marks = self._signs.marks(share.key, share.facts.protocol, pieces)
+        numbered = [piece.seq for piece in pieces if piece.seq is not None]
+        placed = [
+            (_reach(piece), mark) for piece, mark in zip(pieces, marks, strict=True) if _is_placed(piece, numbered)
+        ]
+        last = max((at for at, _ in placed), default=-1)
+        hard = max((at for at, mark in placed if mark == SIGN_HARD), default=-1)
+        counts = [piece.count for piece in pieces if piece.count is not None]
+        ended = any(piece.kind != "stream" and piece.seq is None for piece in pieces)
+        seqs = tuple(intervals(numbered))
+        if numbered:
+            unbroken = seqs == ((0, last),)
+            whole = unbroken and (last + 1 >= max(counts) if counts else hard == last)
+        else:
+            whole = last >= 0 and (ended or hard == last)
+        return {
+            "seqs": seqs,
+            "last": last,
+            "hard": hard,
+            "soft": any(mark == SIGN_SOFT for mark in marks),
+            "count": max(counts, default=None),
+            "ended": ended,
+            "whole": whole,
+        }
+
+    # Taking answers
+
+    def _take_body(self, share: _Share, answer: Answer, batch: Batch) -> None:
+        capture = share.captures[0]
+        if answer.outcome != "ready":
+            if capture.kind == "response" and answer.through > 0:
+                error = HeadraceError(
+                    "the call's response was recorded from its stream",
+                    code="already_recorded",
+                    place=_place(capture.source),
+                    fix="send the stream or the whole body, not both",
+                )
+                batch.dead_letters.append(_letter(error, [_piece(capture)], share.facts))
+            else:
+                batch.duplicates += 1
+            return
+        read = normalize.request if capture.kind == "request" else normalize.response
+        batch.take(self._guarded(lambda: read(capture), [_piece(capture)], share.facts))
+        self._displace(answer, share, batch)
+        batch.closes.append(Close(key=share.key, through=0, emitted=1, final=True))
+
+    def _displace(self, answer: Answer, share: _Share, batch: Batch) -> None:
+        """Pieces that waited when the whole body came: the body is the record, they are kept aside."""
+        pieces = in_order(unpack(packed) for packed in answer.fragments)
+        if pieces:
+            error = HeadraceError(
+                "the call's response was recorded from a whole body",
+                code="already_recorded",
+                place=_place(share.captures[0].source),
+                fix="send the stream or the whole body, not both",
+            )
+            batch.dead_letters.append(_letter(error, pieces, share.facts))
+
+    def _take_pieces(self, share: _Share, pieces: Sequence[Piece], answer: Answer, batch: Batch) -> None:
+        if answer.outcome == "ready":
+            own = Fragment(share.facts, tuple(pieces))
+            self._emit(answer, [*(unpack(packed) for packed in answer.fragments), own], batch, timed_out=False)
+        elif answer.outcome == "duplicate":
+            late = [piece for piece in pieces if piece.kind == "stream" and _reach(piece) > answer.through]
+            batch.duplicates += len(pieces) - len(late)
+            if late:
+                batch.dead_letters.append(_late(late, share.facts))
+
+    def _emit(self, answer: Answer, fragments: Sequence[Fragment], batch: Batch, *, timed_out: bool) -> None:
+        """Fold a ready segment into records; the state is closed after the batch is published."""
+        facts = facts_of(fragments)
+        pieces = [piece for piece in in_order(fragments) if _reach(piece) > answer.through or piece.kind != "stream"]
+        leftover = [
+            piece for piece in pieces if answer.limit >= 0 and piece.kind == "stream" and _reach(piece) > answer.limit
+        ]
+        if leftover:
+            pieces = [piece for piece in pieces if piece not in leftover]
+        made = self._guarded(
+            lambda: normalize.stream(facts, pieces, first_ordinal=answer.emitted, timed_out=timed_out), pieces, facts
+        )
+        if answer.through >= 0 and not made.complete:
+            # Not a further response, only what came after the end of the last one.
+            made = normalize.Normalized(dead_letters=[_late(pieces, facts)])
+        batch.take(made)
+        reaches = [_reach(piece) for piece in pieces if piece.kind == "stream"]
+        batch.closes.append(
+            Close(
+                key=answer.key,
+                through=max(reaches, default=max(answer.through, 0)),
+                emitted=answer.emitted + len(made.records),
+                leftover=pack(Fragment(facts, tuple(leftover))) if leftover else None,
+                final=timed_out,
+            )
+        )
+        self._signs.forget(answer.key)
+
+    @staticmethod
+    def _guarded(
+        read: Callable[[], normalize.Normalized], pieces: Sequence[Piece], facts: CallFacts
+    ) -> normalize.Normalized:
+        """Run a normalization; whatever it raises becomes a dead letter with the bytes, and the batch goes on."""
+        try:
+            return read()
+        except HeadraceError as error:
+            return normalize.Normalized(dead_letters=[_letter(error, pieces, facts)])
+        except Exception as fault:
+            error = records.unexpected(fault, _place(_coordinates(pieces[0])))
+            return normalize.Normalized(dead_letters=[_letter(error, pieces, facts, fault)])
+
+
+_SLOTS: dict[str, Literal["request", "response"]] = {
+    "request": "request",
+    "response": "response",
+    "stream": "response",
+    "end": "response",
+    "error": "response",
+}
+
+
+def _place(source: Coordinates) -> str:
+    return f"{source.topic}/{source.partition}@{source.offset}"
+
+
+def _coordinates(piece: Piece) -> Coordinates:
+    return Coordinates(piece.topic, piece.partition, piece.offset, piece.timestamp)
+
+
+def _piece(capture: Capture) -> Piece:
+    at = capture.source
+    return Piece(
+        topic=at.topic,
+        partition=at.partition,
+        offset=at.offset,
+        timestamp=at.timestamp,
+        seq=capture.seq,
+        kind=capture.kind,
+        form=capture.form,
+        payload=capture.payload,
+        captured_at=capture.captured_at,
+        count=capture.count,
+        outcome=capture.outcome,
+        message=capture.message,
+        direction=capture.direction,
+    )
+
+
+def _reach(piece: Piece) -> int:
+    """A piece's place in its stream: its number, or its offset."""
+    return piece.offset if piece.seq is None else piece.seq
+
+
+def _is_placed(piece: Piece, numbered: Sequence[int]) -> bool:
+    """Whether a piece is a step of the stream. An unnumbered `end` is none: it may overtake the pieces it ends."""
+    return piece.seq is not None if numbered else piece.kind != "end"
+
+
+def _letter(
+    error: HeadraceError, pieces: Sequence[Piece], facts: CallFacts, cause: BaseException | None = None
+) -> DeadLetter:
+    value = b"\n".join(piece.payload for piece in pieces) if pieces[0].form == "json" else _joined(pieces)
+    return records.dead_letter(error, [_coordinates(piece) for piece in pieces], value, facts=facts, cause=cause)
+
+
+def _joined(pieces: Sequence[Piece]) -> bytes:
+    return b"".join(piece.payload for piece in pieces)
+
+
+def _late(pieces: Sequence[Piece], facts: CallFacts) -> DeadLetter:
+    error = HeadraceError(
+        "pieces came after their call was closed",
+        code="late_chunk",
+        place=_place(_coordinates(pieces[0])),
+        fix="raise the idle time if the producer pauses that long",
+    )
+    return _letter(error, pieces, facts)
