@@ -146,6 +146,7 @@ class Part(TypedDict, total=False):
     status: str
     cache_control: str
     logprobs: str
+    detail: str
     continuation: list[str]
     raw: str
     extras: str
@@ -167,6 +168,7 @@ class Message(TypedDict, total=False):
     logprobs: str
     safety: str
     grounding: str
+    detail: str
     extras: str
     wire: str
 
