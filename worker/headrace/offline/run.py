@@ -15,12 +15,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnContext
+from multiprocessing.queues import Queue
 from typing import Any
 
 import msgspec
 
 from headrace.capture.mapping import Mapping as SourceMapping
 from headrace.capture.model import Inbound
+from headrace.errors import HeadraceError
 from headrace.offline.inputs import Reader
 from headrace.offline.outputs import Format, Writer, encoder
 from headrace.pipeline import Batch, Pipeline
@@ -193,67 +196,90 @@ def _in_processes(
     memory_bytes: int,
 ) -> Iterator[_Made]:
     context = multiprocessing.get_context("spawn")
-    links: list[Connection] = []
-    processes = []
-    for _ in range(workers):
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs, format_name, memory_bytes // workers), daemon=True)
-        process.start()
-        theirs.close()
-        links.append(ours)
-        processes.append(process)
+    lanes = [_Lane(context, format_name, memory_bytes // workers) for _ in range(workers)]
     try:
-        yield from _exchange(blocks, links)
+        yield from _exchange(blocks, lanes)
     finally:
-        for link in links:
-            link.close()
-        for process in processes:
-            process.join(timeout=10)
+        for lane in lanes:
+            lane.stop()
 
 
-def _exchange(blocks: Iterable[list[tuple[int, Inbound]]], links: Sequence[Connection]) -> Iterator[_Made]:
+class _Lane:
+    """One process: blocks go in through a queue (whose thread writes, so nobody waits for the other), results come
+    back through a pipe."""
+
+    def __init__(self, context: SpawnContext, format_name: Format, memory_bytes: int) -> None:
+        self.blocks: Queue[bytes] = context.Queue()
+        self._results, theirs = context.Pipe(duplex=False)
+        self._process = context.Process(
+            target=_serve, args=(self.blocks, theirs, format_name, memory_bytes), daemon=True
+        )
+        self._process.start()
+        theirs.close()
+
+    def result(self) -> _Made:
+        """The next block's result; raises what the process raised."""
+        try:
+            made: _Made | BaseException = self._results.recv()
+        except EOFError:
+            self._process.join()
+            raise HeadraceError(
+                f"a worker process ended with exit code {self._process.exitcode}",
+                code="worker_died",
+                fix="give it more memory, or use fewer --workers",
+            ) from None
+        if isinstance(made, BaseException):
+            raise made
+        return made
+
+    def stop(self) -> None:
+        """End the process, whatever it does."""
+        self.blocks.close()
+        self._results.close()
+        self._process.terminate()
+        self._process.join(timeout=10)
+
+
+def _exchange(blocks: Iterable[list[tuple[int, Inbound]]], lanes: Sequence[_Lane]) -> Iterator[_Made]:
     """Send block after block, one ahead of the one that is received, so that no process waits."""
     waiting = 0
     for block in blocks:
-        divided: list[list[tuple[int, Inbound]]] = [[] for _ in links]
+        divided: list[list[tuple[int, Inbound]]] = [[] for _ in lanes]
         for place, message in block:
-            divided[_shard(message, len(links))].append((place, message))
-        for link, part in zip(links, divided, strict=True):
-            link.send_bytes(msgspec.msgpack.encode(part))
+            divided[_shard(message, len(lanes))].append((place, message))
+        for lane, part in zip(lanes, divided, strict=True):
+            lane.blocks.put(msgspec.msgpack.encode(part))
         waiting += 1
         if waiting > 1:
-            yield _gather(links)
+            yield _gather(lanes)
             waiting -= 1
-    for link in links:
-        link.send_bytes(b"")
+    for lane in lanes:
+        lane.blocks.put(_END)
     for _ in range(waiting + 1):
-        yield _gather(links)
+        yield _gather(lanes)
 
 
-def _gather(links: Sequence[Connection]) -> _Made:
+def _gather(lanes: Sequence[_Lane]) -> _Made:
     whole = _Made()
-    for link in links:
-        made: _Made | BaseException = link.recv()
-        if isinstance(made, BaseException):
-            raise made
+    for lane in lanes:
+        made = lane.result()
         whole.records += made.records
         whole.dead_letters += made.dead_letters
         whole.summary.add(made.summary)
     return whole
 
 
+_END = b""
 _decode_block = msgspec.msgpack.Decoder(list[tuple[int, Inbound]]).decode
 
 
-def _serve(link: Connection, format_name: Format, memory_bytes: int) -> None:
-    """One process: blocks in, encoded rows out, until the empty block."""
+def _serve(blocks: Queue[bytes], results: Connection, format_name: Format, memory_bytes: int) -> None:
+    """One process: blocks in, encoded rows out, until the end."""
     part = _Part(format_name, None, memory_bytes)
     with asyncio.Runner() as runner:
         try:
-            while block := link.recv_bytes():
-                link.send(runner.run(part.block(_decode_block(block))))
-            link.send(runner.run(part.end()))
-        except EOFError:
-            return
+            while (block := blocks.get()) != _END:
+                results.send(runner.run(part.block(_decode_block(block))))
+            results.send(runner.run(part.end()))
         except Exception as error:
-            link.send(error)
+            results.send(error)
