@@ -11,12 +11,22 @@ Theory of operation. Every call has one state per slot (its request, its respons
   kept but emits nothing.
 * closed: after the commit the pieces go and a tombstone stays, which knows how far the stream was emitted
   (``through``) and how many records came of it (``emitted``). Pieces at or before ``through`` are
-  duplicates. Later ones open the next segment: some bodies hold several responses one after another.
+  duplicates, or late where the closed segments had gaps (`Answer.late`). Later ones open the next segment:
+  some bodies hold several responses one after another.
+
+Two kinds of order. A state is *numbered* once a piece with a sequence number reached it, and stays so: its
+orders (``last``, ``hard``, ``through``, ``limit``) are sequence numbers, and pieces without a number are carried
+along. Otherwise orders are offsets, and offsets compare only within one input partition: a call whose unnumbered
+pieces, or their `end`, come from several is never ready by itself, it is due, and ``through`` and ``limit`` are
+-1 for it. Order 0 without a sequence number means a whole unit (a request, a whole body) and compares with
+everything.
 
 Deadlines are stream time, in microseconds, per input partition: `due` asks for states whose last piece is
-older than the state's patience. Nothing here reads a clock.
+older than the state's patience. Nothing here reads a clock. A state belongs to the partition its last share
+came from, a claimed one to the partition of its claim.
 
-Every method takes a whole batch and costs at most one round trip per shard of the store.
+Batches of one partition go strictly one after another: append, due, emit and commit, close. `append` costs
+one round trip per shard of the store, `close` too, `due` one when nothing is due.
 """
 
 from __future__ import annotations
@@ -26,13 +36,29 @@ from typing import Literal, Protocol
 
 import msgspec
 
+#: A stream time after every deadline: at the end of the input `due` with it gives all open states.
+FOREVER = 2**63 - 1
+
+#: The largest sequence number or offset a store keeps exactly (Redis computes in doubles).
+MAX_ORDER = 2**53 - 1
+
+#: Added to ``emitted`` where a segment was emitted but its `Close` was lost, so that nobody can know how many
+#: records it gave: ordinals of the next segment never meet those of this one.
+UNKNOWN_RECORDS = 1 << 20
+
 
 class Position(msgspec.Struct, frozen=True, array_like=True):
-    """A place in an input partition: the offset of the last message a batch held of it."""
+    """A place in an input partition: the offset of the last message a batch held of it.
+
+    round: 0 where messages moved the offset. When the clock alone makes states due, no commit can move it: such
+    a batch sits at the next offset to read, with a round of 1, 2, … that is committed with it (in the offset's
+    metadata). Without rounds a crash between that commit and its `close` would emit the states twice.
+    """
 
     topic: str
     partition: int
     offset: int
+    round: int = 0
 
 
 class StateKey(msgspec.Struct, frozen=True, array_like=True):
@@ -46,19 +72,21 @@ class StateKey(msgspec.Struct, frozen=True, array_like=True):
 class Append(msgspec.Struct, frozen=True, kw_only=True):
     """One call's share of a batch.
 
-    span: first and last offset of this share in ``position``'s partition; ``position.offset`` is its last.
+    first_offset: first offset of this share in ``position``'s partition; ``position.offset`` is its last.
     packed: the packed fragment; None when the share is the whole unit (``whole``) and need not be stored.
     seqs: merged inclusive intervals of sequence numbers in the share; empty when pieces are unnumbered.
+    last: highest order in the share: its last seq, or its last offset when unnumbered; 0 for a whole unit.
     hard: order of the last piece that ends the protocol's stream: its seq, or its offset when unnumbered.
     soft: some piece says only trailers follow (or an `end` without count on a numbered stream).
     count: number of pieces the `end` capture announced.
     ended: an `end` or `error` capture without a number came. It makes an unnumbered state that has pieces
-    (``last`` >= 0) ready; on a numbered one it only shortens the patience, like ``soft`` (pieces sent before
-    it may still be on their way). A state is numbered once any append brought ``seqs``: from then on ``last`` and
-    ``hard`` of appends without ``seqs`` do not count (they are offsets), nor do those that came before.
+    (``last`` >= 0) ready when it is the newest thing of their partition; from another partition, or on a numbered
+    state, it only shortens the patience, like ``soft`` (pieces sent before it may still be on their way). A state
+    is numbered once any append brought ``seqs``: from then on ``last`` and ``hard`` of appends without ``seqs`` do
+    not count (they are offsets), nor do those that came before.
     last_seen: newest stream time of the share, microseconds.
-    patience: how long after ``last_seen`` the state is due: the idle time, and the grace once ``soft`` or
-    ``hard`` was seen, microseconds.
+    idle, grace: patience, how long after ``last_seen`` the state is due: the idle time, and the grace once
+    ``soft`` or ``hard`` was seen, microseconds. The newest share's values hold.
     whole: the share alone is ready: store nothing but the claim.
     """
 
@@ -88,9 +116,18 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
       "claimed"    kept; another position has claimed the segment. Emit nothing.
       "duplicate"  every piece is at or before ``through`` of a closed segment. Emit nothing.
     through: last seq (or offset, when unnumbered) that closed segments emitted; -1 when none.
-    limit: on "ready" of a claim made earlier: emit only pieces up to this seq/offset; -1: all.
+    limit: emit only pieces up to this seq/offset; -1: all. Set on "ready" of a claim made earlier, and where a
+    ``whole`` share is ready while pieces past it were kept already.
     emitted: records that closed segments of this state gave: the ordinal of the next one.
-    final: the state was closed for good (see Close.final): on "duplicate", pieces past ``through`` are late.
+    final: the state was closed for good (see Close.final): on "duplicate", pieces past ``through`` are late; on
+    "ready", so are all pieces: they came between the final claim and its close.
+    numbered: whether ``through`` and ``limit`` are sequence numbers; pieces without one are then not subject to
+    them. False: offsets.
+    late: intervals of the share's seqs that are at or before the end of an emitted segment but were never part
+    of it (they were its gaps). No segment will emit them: dead letters, never silence.
+    kept: False when pieces of a ``whole`` share lie past a claim and, ``packed`` being None, were not kept:
+    append the share again with its packed fragment, ``whole`` False, and go by that answer.
+    claim: on "ready", the position that claims the segment; `Close.claim` gives it back.
     """
 
     key: StateKey
@@ -100,6 +137,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = -1
     emitted: int = 0
     final: bool = False
+    numbered: bool = False
+    late: tuple[tuple[int, int], ...] = ()
+    kept: bool = True
+    claim: Position | None = None
 
 
 class Close(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,8 +148,11 @@ class Close(msgspec.Struct, frozen=True, kw_only=True):
 
     through: last seq (or offset) emitted. emitted: records of this state so far, this segment included.
     leftover: packed fragment of pieces past ``through`` that arrived since the claim; they open the next segment.
+    Fragments that no "ready" answer has shown yet stay in the store by themselves.
     final: no segment may follow (the call timed out, or was one whole body): every later append is answered
     "duplicate" with ``final`` set and stores nothing.
+    claim: `Answer.claim` of the segment. A close whose claim is not the state's any more comes from a stale owner
+    and does nothing; None closes whatever is claimed.
     """
 
     key: StateKey
@@ -116,6 +160,7 @@ class Close(msgspec.Struct, frozen=True, kw_only=True):
     emitted: int
     leftover: bytes | None = None
     final: bool = False
+    claim: Position | None = None
 
 
 class Store(Protocol):
@@ -125,11 +170,17 @@ class Store(Protocol):
         """Apply a batch; answers in the same order. Raises StoreError when the store cannot answer."""
         ...
 
-    async def due(self, position: Position, now: int, committed: int, limit: int) -> list[Answer]:
+    async def due(
+        self, position: Position, now: int, committed: int, limit: int, committed_round: int = 0
+    ) -> list[Answer]:
         """Claim at ``position`` up to ``limit`` states of its partition that are due at stream time ``now``.
 
-        ``committed`` is the partition's committed offset (the next to read): a state whose claim lies before it
-        was emitted already and is closed here instead of being answered.
+        ``committed`` is the partition's committed offset (the next to read), ``committed_round`` the round
+        committed with it: a state whose claim lies before it was emitted already and is closed here instead of
+        being answered. States that `due` claimed at or after it are answered again, over and above ``limit``, in
+        every batch that reaches their claim: call `due` in every batch, once, and close what it gave before the
+        next. (Claims of appends are answered again by the replayed append.) Ordered by deadline; with
+        ``now=FOREVER`` in a memory store by first appearance.
         """
         ...
 
