@@ -1,0 +1,48 @@
+"""Credentials out, before anything is stored, logged or dead-lettered.
+
+Four readers for four places: ``redact_headers``, ``redact_url``, ``redact_body`` / ``redact_payload`` (fields of a
+request that its protocol says are secret) and ``redact_bytes`` (anything that could not be parsed). The first
+three know where secrets stand and leave content alone: a tool parameter called "authorization", or a text that
+talks of one, stays. The last one sees only bytes, so it rather takes too much.
+"""
+
+from __future__ import annotations
+
+from headrace.capture.scrubbing import redact_bytes
+from headrace.capture.secret_fields import may_hold_secrets, redact_body
+from headrace.capture.secret_names import REDACTED, redact_headers, redact_url
+from headrace.errors import FramingError
+from headrace.json_text import dumps, loads
+
+__all__ = ["REDACTED", "redact_body", "redact_bytes", "redact_headers", "redact_payload", "redact_url"]
+
+
+def redact_payload(payload: bytes) -> bytes:
+    """A captured body or event as bytes, with secret fields replaced; the same object when it holds none.
+
+    JSON, or an event stream whose `data` lines are JSON. A slice of a body that was cut elsewhere cannot be read
+    and stays: request bodies, the ones that carry credentials, do not come in slices.
+    """
+    if not may_hold_secrets(payload):
+        return payload
+    if payload.lstrip()[:1] in (b"{", b"["):
+        return _redact_json(payload)
+    lines = payload.split(b"\n")
+    redacted = [_redact_line(line) if line.startswith(b"data:") else line for line in lines]
+    return b"\n".join(redacted) if redacted != lines else payload
+
+
+def _redact_line(line: bytes) -> bytes:
+    data = line[5:]
+    redacted = _redact_json(data)
+    return line if redacted is data else b"data: " + redacted
+
+
+def _redact_json(text: bytes) -> bytes:
+    """The JSON text with secret fields replaced; the same object when it has none or is no JSON."""
+    try:
+        value = loads(text)
+    except FramingError:
+        return text
+    redacted = redact_body(value)
+    return text if redacted is value else dumps(redacted).encode()

@@ -1,0 +1,74 @@
+"""Credentials out of bytes that could not be parsed: named fields, header lines, bearer tokens, key shapes.
+
+Patterns see no structure, so they err on the side of taking too much. For messages on their way to the dead
+letters; what could be parsed is redacted where its secrets stand (`secret_fields`, `secret_names`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from headrace.capture.secret_names import KEY_SHAPES, REDACTED, SECRET_PARAMETERS
+
+_NAME = (
+    rb"(?:[A-Za-z0-9]+[-_])*(?:authorization|cookie|api[-_]?key|apikeystring|secret|password|passwd|credentials?|"
+    rb"access[-_]?token|auth[-_]?token|refresh[-_]?token|id[-_]?token|session[-_]?token|authorization_token|"
+    rb"subscription[-_]key|private[-_]?key|jwt)"
+)
+_MAP_NAME = rb"(?:headers|extra_headers|env|domain_secrets|transform|authentication)"
+# Quotes may be escaped: the JSON may itself be a string in a log entry. A value may be cut off by the end.
+_NAMED_FIELD = re.compile(
+    rb"""(\\*["']""" + _NAME + rb"""\\*["']\s*[:=]\s*\[?\s*)(\\*["'])(.*?)(?=(?<!\\)\2|\Z)""",
+    re.IGNORECASE | re.DOTALL,
+)
+_MAP_FIELD = re.compile(
+    rb"""(\\*["']"""
+    + _MAP_NAME
+    + rb"""\\*["']\s*:\s*)([{\[][^{}\[\]]*(?:\{[^{}\[\]]*(?:\}[^{}\[\]]*|\Z))*(?:[}\]]|\Z))""",
+    re.IGNORECASE,
+)
+_MAP_ENTRY = re.compile(rb"""(\\*["'])([^"'\\]*)(\\*["']\s*:\s*)(\\*["'])(.*?)(?=(?<!\\)\4|\Z)""", re.DOTALL)
+_HEADER_LINE = re.compile(
+    rb"^([ \t]*(?:[A-Za-z0-9]+[-_])*(?:authorization|cookie|api[-_]key|secret|token|password)[ \t]*:[ \t]*)[^\r\n]+",
+    re.IGNORECASE | re.MULTILINE,
+)
+_BEARER = re.compile(rb"\b((?:Bearer|Basic)\s+)(?=[A-Za-z]*[0-9._~+/=-])[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE)
+_QUERY = re.compile(
+    rb"((?:[?&]|\\u0026)(?:" + "|".join(map(re.escape, sorted(SECRET_PARAMETERS))).encode() + rb")=)[^&#\s\"'\\]+",
+    re.IGNORECASE,
+)
+_KEY_SHAPE_BYTES = re.compile(KEY_SHAPES.encode())
+_REDACTED_BYTES = REDACTED.encode()
+#: Headers whose values help to find out what a message was, and open nothing.
+_TELLING_HEADERS = re.compile(rb"content-|accept|host$|date$|user-agent$|server$|x-request-id$|request-id$|type$", re.I)
+
+
+def redact_bytes(raw: bytes) -> bytes:
+    """Any bytes, with what looks like a credential replaced: named fields, header lines, bearer tokens, key shapes.
+
+    For messages that could not be parsed. Errs on the side of taking too much.
+    """
+    for pattern, replace in _SCRUBS:
+        raw = pattern.sub(replace, raw)
+    return raw
+
+
+def _scrub_map(match: re.Match[bytes]) -> bytes:
+    return match[1] + _MAP_ENTRY.sub(_scrub_entry, match[2])
+
+
+def _scrub_entry(match: re.Match[bytes]) -> bytes:
+    if _TELLING_HEADERS.match(match[2].lower()):
+        return match[0]
+    return match[1] + match[2] + match[3] + match[4] + _REDACTED_BYTES
+
+
+_SCRUBS: tuple[tuple[re.Pattern[bytes], Callable[[re.Match[bytes]], bytes] | bytes], ...] = (
+    (_MAP_FIELD, _scrub_map),
+    (_NAMED_FIELD, rb"\1\2[redacted]"),
+    (_HEADER_LINE, rb"\1[redacted]"),
+    (_BEARER, rb"\1[redacted]"),
+    (_QUERY, rb"\1[redacted]"),
+    (_KEY_SHAPE_BYTES, _REDACTED_BYTES),
+)
