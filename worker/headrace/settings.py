@@ -9,12 +9,14 @@ SCHEMA_REGISTRY_URL. `headrace config show` prints the effective settings, secre
 from __future__ import annotations
 
 import os
+import ssl
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 import yaml
+from aiokafka.helpers import create_ssl_context
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -47,18 +49,49 @@ class KafkaSettings(_Section):
     session_timeout_ms: int = Field(30_000, ge=1000, description="As in Kafka clients.")
     start: Literal["earliest", "latest"] = Field("earliest", description="Where a new group starts.")
 
+    def client(self) -> dict[str, Any]:
+        """Connection options for any aiokafka client; raises SettingsError when a certificate cannot be read."""
+        options: dict[str, Any] = {
+            "bootstrap_servers": self.bootstrap_servers,
+            "security_protocol": self.security_protocol,
+        }
+        if "SSL" in self.security_protocol:
+            options["ssl_context"] = self._tls()
+        if self.sasl_mechanism:
+            password = self.sasl_password.get_secret_value() if self.sasl_password else None
+            options |= {
+                "sasl_mechanism": self.sasl_mechanism,
+                "sasl_plain_username": self.sasl_username,
+                "sasl_plain_password": password,
+            }
+        return options
+
+    def _tls(self) -> ssl.SSLContext:
+        try:
+            return create_ssl_context(cafile=self.ssl_cafile, certfile=self.ssl_certfile, keyfile=self.ssl_keyfile)
+        except OSError as error:
+            raise SettingsError(
+                f"cannot read the certificates: {error}", place="kafka.ssl_*", fix="check the paths and the PEM files"
+            ) from None
+
 
 class TopicSettings(_Section):
-    """Names of topics. Several inputs of one kind are a list."""
+    """Names of topics."""
 
-    raw: list[str] = Field(
-        ["llm.raw.requests", "llm.raw.responses", "llm.raw.chunks"], description="Topics with raw captures."
-    )
+    requests: str = Field("llm.raw.requests", description="Raw requests.")
+    responses: str = Field("llm.raw.responses", description="Raw whole responses.")
+    chunks: str = Field("llm.raw.chunks", description="Raw stream pieces and the captures that end a stream.")
+    more: list[str] = Field([], description="Further topics with raw captures of any kind.")
     canonical: str = Field("llm.canonical", description="Canonical records.")
     dead_letters: str = Field("llm.dead-letters", description="Dead letters.")
     mappings: dict[str, str] = Field(
         {}, description="Raw topic -> source mapping: a name under topics/mappings, or the path of a YAML file."
     )
+
+    @property
+    def raw(self) -> list[str]:
+        """All topics with raw captures, each once."""
+        return list(dict.fromkeys([self.requests, self.responses, self.chunks, *self.more]))
 
 
 class StateSettings(_Section):

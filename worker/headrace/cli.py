@@ -1,0 +1,61 @@
+"""The command line. Each command lives in `headrace.commands`; this file joins them and gives errors a face.
+
+Exit codes: 0 all went well; 1 it could not be done (the message says why and what to change); 2 wrong usage;
+3 it was done, but some input ended as dead letters, or some schema is incompatible.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from rich.console import Console
+
+from headrace import __version__
+from headrace.commands import config, demo, inspect, normalize, replay, schemas, topics, worker
+from headrace.errors import HeadraceError
+
+app = typer.Typer(
+    name="headrace",
+    help="Raw LLM provider traffic in, canonical records out: from Kafka (worker) or from files (normalize).",
+    no_args_is_help=True,
+    pretty_exceptions_show_locals=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("normalize")(normalize.normalize)
+app.command("worker")(worker.worker)
+app.command("replay")(replay.replay)
+app.command("inspect")(inspect.inspect)
+app.command("demo")(demo.demo)
+app.add_typer(topics.app, name="topics")
+app.add_typer(schemas.app, name="schemas")
+app.add_typer(config.app, name="config")
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True),
+) -> None:
+    """Options before the command."""
+    if version:
+        typer.echo(f"headrace {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Entry point: typed errors become one message on standard error and exit code 1."""
+    try:
+        app()
+    except HeadraceError as error:
+        console = Console(stderr=True, highlight=False)
+        where = f" [dim]({error.place})[/dim]" if error.place else ""
+        console.print(f"[bold red]{error.code}[/bold red]: {error.message}{where}")
+        if error.fix:
+            console.print(f"[bold]Fix:[/bold] {error.fix}")
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

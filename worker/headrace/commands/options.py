@@ -1,0 +1,36 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headrace.errors import SettingsError
+from headrace.settings import Settings, load
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", "-c", help="Settings file (YAML). Default: headrace.yaml, if it is there.", dir_okay=False
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", "-s", help="One setting, for instance kafka.group=mine. May be repeated."),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
+
+
+def settings_of(config: Path | None, overrides: list[str] | None) -> Settings:
+    """The effective settings of a command; raises SettingsError."""
+    pairs: dict[str, str] = {}
+    for text in overrides or []:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise SettingsError(
+                "a setting is NAME=VALUE", place=f"--set {text}", fix="write for instance kafka.group=mine"
+            )
+        pairs[name.strip()] = value
+    return load(config, pairs)
