@@ -16,7 +16,7 @@ plus keys a codec adds for its own spellings (for instance "content": "string").
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -168,8 +168,11 @@ class Table:
         entries: list[Field | Const | Other] = [*self.fields, *self.constants, *self.others]
         return frozenset(entry.wire for entry in entries)
 
-    def read(self, body: Mapping[str, Json], shape: Any, skip: Iterable[str] = ()) -> Leftover:
-        """Move the object's values into ``shape``; returns the rest. Never raises on any JSON object."""
+    def read(self, body: Mapping[str, Json], shape: Any, skip: Collection[str] = ()) -> Leftover:
+        """Move the object's values into ``shape``; returns the rest. Never raises on any JSON object.
+
+        skip: dotted wire paths that the codec handles itself.
+        """
         left = Leftover()
         self._read(body, shape, self._tree, "", left, left.extras, skip)
         for name, gathered in left.others.items():
@@ -187,16 +190,16 @@ class Table:
         prefix: str,
         left: Leftover,
         extras: dict[str, Json],
-        skip: Iterable[str],
+        skip: Collection[str],
     ) -> None:
         for key, value in body.items():
-            if key in skip:
+            if skip and prefix + key in skip:
                 continue
             entry = tree.get(key)
             if entry is None:
                 extras[key] = value
             elif type(entry) is dict:
-                self._read_nested(key, value, shape, entry, prefix, left, extras)
+                self._read_nested(key, value, shape, entry, prefix, left, extras, skip)
             elif type(entry) is Other:
                 _set_path(left.others.setdefault(entry.name, {}), entry.wire, value)
             elif value is None:
@@ -223,6 +226,7 @@ class Table:
         prefix: str,
         left: Leftover,
         extras: dict[str, Json],
+        skip: Collection[str],
     ) -> None:
         if value is None:
             left.note("null", prefix + key)
@@ -232,7 +236,7 @@ class Table:
             left.note("empty", prefix + key)
         else:
             nested: dict[str, Json] = {}
-            self._read(value, shape, tree, f"{prefix}{key}.", left, nested, ())
+            self._read(value, shape, tree, f"{prefix}{key}.", left, nested, skip)
             if nested:
                 extras[key] = nested
 
