@@ -10,7 +10,7 @@ Codecs pass keys with structure of their own (messages, content, tool calls) as 
 ``wire`` is JSON text of an object with these keys, each present only when needed:
     "null": [paths present with null]      "absent": [constants that were not there]
     "empty": [paths of empty objects]      "alias": {canonical name: wire path used}
-    "empty_list": [paths of empty lists]
+    "empty_list": [paths of empty lists]   "also": [paths spelled in the field's second form]
 plus keys a codec adds for its own spellings (for instance "content": "string").
 """
 
@@ -81,6 +81,8 @@ EPOCH = Kind(_is_epoch_seconds, lambda value: value * 1_000_000, lambda micros: 
 EPOCH_FLOAT = Kind(_is_epoch_float, lambda value: round(value * 1e6), lambda micros: micros / 1e6)
 #: A number that stands as text in the canonical field (error codes come as both).
 NUMBER_AS_TEXT = Kind(_is_long, str, int)
+#: One text where the canonical field is a list.
+ONE_TEXT = Kind(is_text, lambda value: [value], "".join)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +91,13 @@ class Field:
 
     Several fields may share a canonical name (aliases): the first of them that the wire has fills it, the
     others stay in extras; ``wire`` remembers which one it was when it was not the first of the table.
+    also: a second form the wire uses for the same meaning (a code as number, one stop string instead of a list).
     """
 
     wire: str
     name: str
     kind: Kind = TEXT
+    also: Kind | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +212,12 @@ class Table:
                 if value != entry.value or type(value) is not type(entry.value):
                     extras[key] = value
             elif entry.kind.fits(value):
-                if not self._fill(entry, value, shape, left):
+                if not self._fill(entry, entry.kind, value, shape, left):
+                    extras[key] = value
+            elif entry.also is not None and entry.also.fits(value):
+                if self._fill(entry, entry.also, value, shape, left):
+                    left.note("also", prefix + key)
+                else:
                     extras[key] = value
             elif value == {} and type(value) is dict:
                 left.note("empty", prefix + key)
@@ -240,7 +249,7 @@ class Table:
             if nested:
                 extras[key] = nested
 
-    def _fill(self, entry: Field, value: Json, shape: Any, left: Leftover) -> bool:
+    def _fill(self, entry: Field, kind: Kind, value: Json, shape: Any, left: Leftover) -> bool:
         """Put one value in its field; False when an alias filled it before."""
         *parents, leaf = entry.name.split(".")
         target = shape
@@ -248,7 +257,7 @@ class Table:
             target = target.setdefault(parent, {})
         if leaf in target:
             return False
-        target[leaf] = entry.kind.to_shape(value) if entry.kind.to_shape else value
+        target[leaf] = kind.to_shape(value) if kind.to_shape else value
         if self._preferred[entry.name] != entry.wire:
             left.wire.setdefault("alias", {})[entry.name] = entry.wire
         return True
@@ -262,12 +271,14 @@ class Table:
             if constant.wire not in absent:
                 _set_path(body, constant.wire, constant.value)
         aliases = wire.get("alias", {})
+        also = wire.get("also", ())
         for entry in self.fields:
             if aliases.get(entry.name, self._preferred[entry.name]) != entry.wire:
                 continue
             value = _get_path(shape, entry.name)
             if value is not None and value != []:
-                _set_path(body, entry.wire, entry.kind.to_wire(value) if entry.kind.to_wire else value)
+                kind = entry.also if entry.also is not None and entry.wire in also else entry.kind
+                _set_path(body, entry.wire, kind.to_wire(value) if kind.to_wire else value)
         self._write_others(shape, body)
         for path in wire.get("empty", ()):
             _set_path(body, path, {})
