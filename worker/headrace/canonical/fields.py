@@ -70,6 +70,8 @@ def _is_epoch_float(value: Json) -> bool:
 
 
 TEXT = Kind(is_text)
+#: For canonical fields that are never null, where "" means absent (role, names, ids): "" on the wire stays JSON.
+NAME = Kind(lambda value: is_text(value) and value != "")
 LONG = Kind(_is_long)
 DOUBLE = Kind(_is_double)
 BOOL = Kind(lambda value: type(value) is bool)
