@@ -100,6 +100,8 @@ class CanonicalRecord(Shaped):
     """Conversation it belongs to."""
     container: str | None = None
     """Container or environment of server tools. JSON text."""
+    continuation_token: str | None = None
+    """Opaque token by which the provider resumes this exchange."""
     messages: Annotated[tuple[Message, ...], Field(strict=False)] = ()
     """Request: the history. Response: one message a choice, or the output in order."""
     tools: Annotated[tuple[Tool, ...], Field(strict=False)] = ()
@@ -132,6 +134,9 @@ class CanonicalRecord(Shaped):
     """Moderation, prompt feedback or filter results of the whole exchange. JSON text."""
     timing: Timing | None = None
     """Times."""
+    detail: str | None = None
+    """Known facts of the exchange without a field of their own (time of last change, id of the last event,
+    diagnostics). JSON text."""
     chunk_count: int | None = None
     """Stream events that made the record; null when it was no stream."""
     capture: CaptureInfo | None = None
@@ -155,6 +160,7 @@ class CanonicalRecord(Shaped):
     container_value: ClassVar[JsonProperty] = lazy_json("container")
     metadata_value: ClassVar[JsonProperty] = lazy_json("metadata")
     safety_value: ClassVar[JsonProperty] = lazy_json("safety")
+    detail_value: ClassVar[JsonProperty] = lazy_json("detail")
     extras_value: ClassVar[JsonProperty] = lazy_json("extras")
     wire_value: ClassVar[JsonProperty] = lazy_json("wire")
 

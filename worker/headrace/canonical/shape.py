@@ -337,6 +337,7 @@ class CanonicalRecord(TypedDict, total=False):
     previous_response_id: str
     conversation_id: str
     container: str
+    continuation_token: str
     messages: list[Message]
     tools: list[Tool]
     tool_choice: ToolChoice
@@ -353,6 +354,7 @@ class CanonicalRecord(TypedDict, total=False):
     system_fingerprint: str
     safety: str
     timing: Timing
+    detail: str
     chunk_count: int
     capture: CaptureInfo
     sources: list[Source]
