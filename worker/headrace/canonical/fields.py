@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from headrace.json_text import Json, dumps, loads
@@ -69,6 +70,30 @@ def _is_epoch_float(value: Json) -> bool:
     return type(value) is float and 0 <= value < 1 << 33 and round(value * 1e6) / 1e6 == value
 
 
+_UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def _micros_of(text: str) -> int:
+    return (datetime.fromisoformat(text) - _UNIX_EPOCH) // _MICROSECOND
+
+
+def _time_text(micros: int) -> str:
+    """RFC 3339 in UTC with no, three or six digits of fraction: as few as hold the value."""
+    moment = _UNIX_EPOCH + micros * _MICROSECOND
+    timespec = "microseconds" if micros % 1000 else "milliseconds" if micros % 1_000_000 else "seconds"
+    return moment.isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
+def _is_time_text(value: Json) -> bool:
+    if type(value) is not str or not value.endswith("Z") or not value.isascii():
+        return False
+    try:
+        return _time_text(_micros_of(value)) == value
+    except (ValueError, OverflowError):
+        return False
+
+
 TEXT = Kind(is_text)
 #: For canonical fields that are never null, where "" means absent (role, names, ids): "" on the wire stays JSON.
 NAME = Kind(lambda value: is_text(value) and value != "")
@@ -81,6 +106,8 @@ OBJECT = Kind(lambda value: type(value) is dict and bool(value), dumps, loads)
 ARRAY = Kind(lambda value: type(value) is list and bool(value), dumps, loads)
 EPOCH = Kind(_is_epoch_seconds, lambda value: value * 1_000_000, lambda micros: micros // 1_000_000)
 EPOCH_FLOAT = Kind(_is_epoch_float, lambda value: round(value * 1e6), lambda micros: micros / 1e6)
+#: RFC 3339 text ("2026-05-15T18:52:17Z") <-> timestamp-micros, when it comes back as it was.
+TIME_TEXT = Kind(_is_time_text, _micros_of, _time_text)
 #: A number that stands as text in the canonical field (error codes come as both).
 NUMBER_AS_TEXT = Kind(_is_long, str, int)
 #: One text where the canonical field is a list.
@@ -278,7 +305,7 @@ class Table:
             if aliases.get(entry.name, self._preferred[entry.name]) != entry.wire:
                 continue
             value = _get_path(shape, entry.name)
-            if value is not None and value != []:
+            if value is not None and value != [] and not (value == "" and entry.kind is NAME):
                 kind = entry.also if entry.also is not None and entry.wire in also else entry.kind
                 _set_path(body, entry.wire, kind.to_wire(value) if kind.to_wire else value)
         self._write_others(shape, body)
