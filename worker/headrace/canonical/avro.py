@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, cast
 
 import fastavro
@@ -20,6 +19,7 @@ from fastavro.schema import SchemaParseException
 from headrace.canonical import encoding, sparse
 from headrace.canonical.schema_tree import parse
 from headrace.canonical.shape import CanonicalRecord, DeadLetter
+from headrace.contract import contract_path
 from headrace.errors import SchemaError
 from headrace.json_text import Json, loads
 
@@ -31,7 +31,7 @@ _json = msgspec.json.Encoder()
 @cache
 def load_schema(name: str) -> Json:
     """The schema ``schemas/<name>.avsc`` as JSON; raises SchemaError (`no_schema`) when there is none."""
-    path = Path(__file__).parents[3] / "schemas" / f"{name}.avsc"
+    path = contract_path("schemas") / f"{name}.avsc"
     try:
         return loads(path.read_bytes())
     except FileNotFoundError:
