@@ -1,0 +1,96 @@
+"""Tool calls: `tool_use`, `server_tool_use` and `mcp_tool_use` blocks.
+
+The wire has the arguments as a JSON value (``input``). In a stream they come as pieces of a string; that exact
+string is handed over by the fold's layout and becomes ``raw_arguments``. One that does not parse (the stream was
+cut, or the model wrote bad JSON) leaves ``arguments`` empty and sets ``arguments_error``; the wire's ``input``
+must be an object, so the body then holds the input the block started with, which is {}.
+"""
+
+from __future__ import annotations
+
+from headrace.canonical.arguments import set_text_arguments
+from headrace.canonical.fields import JSON, OBJECT, Const, Field, Table, is_text, spelling
+from headrace.canonical.reading import Reading
+from headrace.canonical.shape import Part, ToolCall
+from headrace.json_text import Json, dumps
+from headrace.protocols.anthropic_messages.media import CACHE_CONTROL
+from headrace.protocols.anthropic_messages.wire import present
+
+#: Wire type -> canonical kind: who runs the tool.
+KINDS = {"tool_use": "function", "server_tool_use": "server", "mcp_tool_use": "mcp"}
+#: The members of a toolset are named by (toolset, name); the toolset tells the kind.
+TOOLSET_KINDS = {"computer": "computer", "browser": "browser"}
+#: Canonical kinds that have a block of their own; all others are the client's, `tool_use`.
+_BY_KIND = {"server": "server_tool_use", "mcp": "mcp_tool_use"}
+
+_COMMON = (
+    Field("id", "tool_call.provider_id"),
+    Field("name", "tool_call.name"),
+    Field("input", "tool_call.arguments", JSON),
+    CACHE_CONTROL,
+)
+_CALLER = Field("caller", "tool_call.caller", OBJECT)
+_TABLES = {
+    "tool_use": Table(
+        Const("type", "tool_use"), *_COMMON, _CALLER, Field("toolset_name", "tool_call.server_name")
+    ),
+    "server_tool_use": Table(Const("type", "server_tool_use"), *_COMMON, _CALLER),
+    "mcp_tool_use": Table(Const("type", "mcp_tool_use"), *_COMMON, Field("server_name", "tool_call.server_name")),
+}
+#: What the provider needs back besides the id.
+_CONTINUATION = ("caller.tool_id", "toolset_name")
+
+
+def read_call(block: dict[str, Json], reading: Reading, place: tuple[int, int, int], streamed: str | None) -> Part:
+    """A call block. ``place``: message, part, and the call's position among the message's calls.
+
+    ``streamed``: the exact argument string of a stream, None where there was none.
+    """
+    message, position, index = place
+    wire_type = block["type"]
+    call: ToolCall = {"kind": KINDS[wire_type], "wire_type": wire_type, "index": index}
+    part: Part = {"type": "tool_call", "tool_call": call}
+    if len(block) == 4 and is_text(block.get("id")) and is_text(block.get("name")) and "input" in block:
+        call["provider_id"], call["name"] = block["id"], block["name"]
+        if block["input"] is None:
+            part["wire"] = dumps({"null": ["input"]})
+        else:
+            call["arguments"] = dumps(block["input"])
+    else:
+        _TABLES[wire_type].read(block, part).store(part)
+        if wire_type == "tool_use" and call.get("server_name") in TOOLSET_KINDS:
+            call["kind"] = TOOLSET_KINDS[call["server_name"]]
+        continuation = present(block, _CONTINUATION)
+        if continuation:
+            part["continuation"] = continuation
+    call["id"] = call.get("provider_id") or reading.tool_call_id(message, position)
+    if streamed is not None:
+        _set_streamed(part, block, streamed)
+    return part
+
+
+def _set_streamed(part: Part, block: dict[str, Json], streamed: str) -> None:
+    call = part["tool_call"]
+    spelled = spelling(part)
+    call.pop("arguments", None)
+    set_text_arguments(call, streamed)
+    if not is_text(streamed):
+        del call["raw_arguments"]
+        spelled["streamed"] = streamed
+    if "arguments" not in call and block.get("input", {}) != {}:
+        spelled["input"] = block["input"]
+    if spelled:
+        part["wire"] = dumps(spelled)
+
+
+def write_call(part: Part) -> dict[str, Json]:
+    """The block of a tool call part. ``provider_id`` is written as the id: a derived id never was on the wire."""
+    call = part.get("tool_call") or {}
+    wire_type = call.get("wire_type", "")
+    if wire_type not in _TABLES:
+        wire_type = _BY_KIND.get(call.get("kind", ""), "tool_use")
+    body = _TABLES[wire_type].write(part)
+    if "arguments" not in call and "arguments_error" in call and "input" not in body:
+        body["input"] = spelling(part).get("input", {})
+    return body
+

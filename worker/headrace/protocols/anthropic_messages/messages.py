@@ -1,0 +1,87 @@
+"""Messages: a role and content that is a string or a list of blocks. `system` is one, placed first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headrace.canonical.fields import Field, Leftover, Table, is_text, spelling
+from headrace.canonical.reading import Reading
+from headrace.canonical.shape import Message
+from headrace.json_text import Json, dumps, loads
+from headrace.protocols.anthropic_messages.blocks import read_blocks, write_block
+from headrace.protocols.anthropic_messages.wire import listed
+
+_MESSAGE = Table(Field("role", "role"))
+
+
+def read_message(
+    value: Json, reading: Reading, position: int, streamed: Mapping[int, str] | None = None
+) -> Message:
+    """One message; what is no object is kept raw as its one part."""
+    if type(value) is not dict:
+        reading.unknown_type("message", None)
+        return {"parts": [{"type": "unknown", "raw": dumps(value)}], "wire": dumps({"value": True})}
+    content, role = value.get("content"), value.get("role")
+    if len(value) == 2 and type(content) is list and content and is_text(role):
+        return {"role": role, "parts": read_blocks(content, reading, position, streamed)}
+    message: Message = {}
+    left = _MESSAGE.read(value, message, skip=("content",))
+    _read_content(value, message, left, reading, position, streamed)
+    left.store(message)
+    return message
+
+
+def read_system(body: dict[str, Json], left: Leftover, reading: Reading) -> list[Message]:
+    """`system` as a message that says where it stood; [] where it holds nothing to read."""
+    content = body.get("system")
+    if type(content) is not list and not is_text(content):
+        listed(body, "system", left)
+        return []
+    message: Message = {"role": "system"}
+    spelled = Leftover(wire={"at": "system"})
+    _read_content({"content": content}, message, spelled, reading, 0, None)
+    spelled.store(message)
+    return [message]
+
+
+def _read_content(
+    value: dict[str, Json],
+    message: Message,
+    left: Leftover,
+    reading: Reading,
+    position: int,
+    streamed: Mapping[int, str] | None,
+) -> None:
+    content = value.get("content")
+    if is_text(content):
+        message["parts"] = [{"type": "text", "text": content}]
+        left.wire["content"] = "string"
+        return
+    blocks = listed(value, "content", left)
+    if blocks:
+        message["parts"] = read_blocks(blocks, reading, position, streamed)
+
+
+def is_system(message: Message) -> bool:
+    """Whether the message stands at `system` on the wire, not among the messages."""
+    return "wire" in message and spelling(message).get("at") == "system"
+
+
+def write_message(message: Message) -> Json:
+    """The inverse of `read_message`."""
+    parts = message.get("parts") or []
+    spelled = spelling(message)
+    if spelled.get("value"):
+        return loads(parts[0].get("raw", "null")) if parts else None
+    body = _MESSAGE.write(message, spelled)
+    if parts:
+        body["content"] = (
+            parts[0].get("text", "") if spelled.get("content") == "string" else [write_block(part) for part in parts]
+        )
+    return body
+
+
+def write_system(message: Message) -> Json:
+    """What stands at `system` for a message that `is_system`."""
+    body = write_message({**message, "role": ""})
+    return body.get("content", [])

@@ -1,0 +1,159 @@
+"""Tool results: `tool_result`, `mcp_tool_result` and the results of server tools.
+
+``content`` is a string, a list of blocks or, for most server tools, one object. Text, images and documents get
+fields; every other piece (search hits, execution output, tool references, errors, …) is one JSON value.
+"""
+
+from __future__ import annotations
+
+from headrace.canonical.fields import BOOL, OBJECT, Const, Field, Leftover, Table, is_text, spelling
+from headrace.canonical.reading import Reading
+from headrace.canonical.shape import Part, ToolResult, ToolResultContent
+from headrace.json_text import Json, dumps, loads
+from headrace.protocols.anthropic_messages import media
+from headrace.protocols.anthropic_messages.calls import TOOLSET_KINDS
+from headrace.protocols.anthropic_messages.media import CACHE_CONTROL
+from headrace.protocols.anthropic_messages.wire import listed, present
+
+_ID = Field("tool_use_id", "tool_result.tool_call_id")
+_IS_ERROR = Field("is_error", "tool_result.is_error", BOOL)
+_CALLER = Field("caller", "tool_result.caller", OBJECT)
+
+#: Results of server tools -> the types their content may have.
+SERVER_RESULTS = {
+    "web_search_tool_result": ("web_search_result", "web_search_tool_result_error"),
+    "web_fetch_tool_result": ("web_fetch_result", "web_fetch_tool_result_error"),
+    "code_execution_tool_result": (
+        "code_execution_result",
+        "encrypted_code_execution_result",
+        "code_execution_tool_result_error",
+    ),
+    "bash_code_execution_tool_result": ("bash_code_execution_result", "bash_code_execution_tool_result_error"),
+    "text_editor_code_execution_tool_result": (
+        "text_editor_code_execution_view_result",
+        "text_editor_code_execution_create_result",
+        "text_editor_code_execution_str_replace_result",
+        "text_editor_code_execution_tool_result_error",
+    ),
+    "tool_search_tool_result": ("tool_search_tool_search_result", "tool_search_tool_result_error"),
+    "advisor_tool_result": ("advisor_result", "advisor_redacted_result", "advisor_tool_result_error"),
+}
+#: Pieces of a client's result that are carried as one JSON value.
+_JSON_PIECES = frozenset(
+    ["search_result", "tool_reference", "browser_state", *(name for names in SERVER_RESULTS.values() for name in names)]
+)
+_TABLES = {
+    "tool_result": Table(
+        Const("type", "tool_result"), _ID, _IS_ERROR, Field("toolset_name", "tool_result.server_name"), CACHE_CONTROL
+    ),
+    "mcp_tool_result": Table(Const("type", "mcp_tool_result"), _ID, _IS_ERROR, CACHE_CONTROL),
+    **{name: Table(Const("type", name), _ID, _CALLER, CACHE_CONTROL) for name in SERVER_RESULTS},
+}
+#: Wire type -> canonical kind: who ran the tool.
+KINDS = {"tool_result": "function", "mcp_tool_result": "mcp", **dict.fromkeys(SERVER_RESULTS, "server")}
+_TEXT_PIECE = Table(Const("type", "text"), Field("text", "text"), CACHE_CONTROL)
+
+_CONTINUATION = (
+    "toolset_name",
+    "caller.tool_id",
+    "content[].encrypted_content",
+    "content.encrypted_content",
+    "content.encrypted_stdout",
+)
+
+
+def read_result(block: dict[str, Json], reading: Reading) -> Part:
+    """A result block: one of `KINDS`."""
+    wire_type = block["type"]
+    result: ToolResult = {"kind": KINDS[wire_type], "wire_type": wire_type}
+    part: Part = {"type": "tool_result", "tool_result": result}
+    left = _TABLES[wire_type].read(block, part, skip=("content",))
+    _read_content(block, result, left, reading)
+    left.store(part)
+    if wire_type == "tool_result":
+        if result.get("server_name") in TOOLSET_KINDS:
+            result["kind"] = TOOLSET_KINDS[result["server_name"]]
+    elif wire_type in SERVER_RESULTS:
+        _set_error(block.get("content"), result)
+    continuation = present(block, _CONTINUATION)
+    if continuation:
+        part["continuation"] = continuation
+    return part
+
+
+def _read_content(block: dict[str, Json], result: ToolResult, left: Leftover, reading: Reading) -> None:
+    content = block.get("content")
+    if is_text(content):
+        result["content"] = [{"type": "text", "text": content}]
+        left.wire["content"] = "string"
+    elif type(content) is dict:
+        result["content"] = [_read_piece(content, reading)]
+        left.wire["content"] = "object"
+    else:
+        pieces = [_read_piece(piece, reading) for piece in listed(block, "content", left)]
+        if pieces:
+            result["content"] = pieces
+
+
+def _set_error(content: Json, result: ToolResult) -> None:
+    """A server tool says that it failed by the type of its content. Derived: the writer does not need it."""
+    if type(content) is not dict:
+        return
+    kind, code = content.get("type"), content.get("error_code")
+    if (type(kind) is str and kind.endswith("_error")) or code is not None:
+        result["is_error"] = True
+        if is_text(code):
+            result["error_code"] = code
+
+
+def _read_piece(value: Json, reading: Reading) -> ToolResultContent:
+    kind = value.get("type") if type(value) is dict else None
+    piece: ToolResultContent
+    if kind == "text":
+        if len(value) == 2 and is_text(value.get("text")):
+            return {"type": "text", "text": value["text"]}
+        piece = {"type": "text"}
+        _TEXT_PIECE.read(value, piece).store(piece)
+        return piece
+    if type(kind) is str and kind in media.PIECES:
+        piece = {"type": "media"}
+        media.read_media(value, piece, reading).store(piece)
+        return piece
+    piece = {"type": "json"}
+    if type(kind) is not str or kind not in _JSON_PIECES:
+        reading.unknown_type("block", kind)
+    elif OBJECT.fits(value.get("cache_control")):
+        piece["cache_control"] = dumps(value["cache_control"])
+        value = {key: field for key, field in value.items() if key != "cache_control"}
+    piece["json"] = dumps(value)
+    return piece
+
+
+def write_result(part: Part) -> dict[str, Json]:
+    """The block of a tool result part."""
+    result = part.get("tool_result") or {}
+    wire_type = result.get("wire_type", "")
+    if wire_type not in _TABLES:
+        wire_type = "mcp_tool_result" if result.get("kind") == "mcp" else "tool_result"
+    body = _TABLES[wire_type].write(part)
+    pieces = result.get("content")
+    if pieces:
+        form = spelling(part).get("content")
+        if form == "string":
+            body["content"] = pieces[0].get("text", "")
+        elif form == "object":
+            body["content"] = _write_piece(pieces[0])
+        else:
+            body["content"] = [_write_piece(piece) for piece in pieces]
+    return body
+
+
+def _write_piece(piece: ToolResultContent) -> Json:
+    if piece.get("type") == "text":
+        return _TEXT_PIECE.write(piece)
+    if piece.get("type") == "media":
+        return media.write_media(piece)
+    value = loads(piece.get("json", "null"))
+    if "cache_control" in piece and type(value) is dict:
+        value["cache_control"] = loads(piece["cache_control"])
+    return value

@@ -1,0 +1,41 @@
+"""The last event of a stream, told from raw bytes: `message_stop`, or an error."""
+
+from __future__ import annotations
+
+import re
+
+from headrace.errors import FramingError
+from headrace.json_text import Json, loads
+from headrace.reassembly.pieces import SIGN_HARD, SIGN_NONE
+
+#: Cheap first look: without one of these there is no last event in the bytes.
+_HINTS = (b'"message_stop"', b'"error"')
+_LAST = frozenset(["message_stop", "error"])
+#: Inside a JSON string every quote is escaped, so content never looks like this.
+_FIRST_KEY = re.compile(rb'\{\s*"type"\s*:\s*"(?:message_stop|error)"')
+_DATA = re.compile(rb"^data:[ \t]*(.*)$", re.MULTILINE)
+
+
+def sign(payload: bytes) -> int:
+    """SIGN_HARD when the bytes (one JSON event, or a slice of the SSE text) hold the last event, else SIGN_NONE.
+
+    A whole event is judged by its own type, never by what it holds. A slice may cut an event: then the event's
+    first key decides.
+    """
+    if not any(hint in payload for hint in _HINTS):
+        return SIGN_NONE
+    lines = _DATA.findall(payload.replace(b"\r", b"\n"))
+    return SIGN_HARD if any(_ends(line) for line in (lines or [payload])) else SIGN_NONE
+
+
+def _ends(line: bytes) -> bool:
+    if not any(hint in line for hint in _HINTS):
+        return False
+    try:
+        event: Json = loads(line)
+    except FramingError:
+        return _FIRST_KEY.search(line) is not None
+    if type(event) is not dict:
+        return False
+    kind = event.get("type")
+    return kind in _LAST if type(kind) is str else "error" in event

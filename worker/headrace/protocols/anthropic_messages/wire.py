@@ -1,0 +1,50 @@
+"""Small rules that every table of this protocol shares: lists under a known key, and continuation fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from headrace.canonical.fields import Kind, Leftover
+from headrace.json_text import Json
+
+#: For booleans that the wire words the other way round.
+NEGATED = Kind(lambda value: type(value) is bool, lambda value: not value, lambda value: not value)
+
+
+def renamed(names: Mapping[str, str]) -> Kind:
+    """A kind of field whose values have other names in the canonical shape; other values do not fit."""
+    back = {shape: wire for wire, shape in names.items()}
+    return Kind(lambda value: type(value) is str and value in names, names.__getitem__, lambda name: back.get(name, name))
+
+
+def listed(body: Mapping[str, Json], key: str, left: Leftover) -> list[Json]:
+    """The elements under ``key``; what is no list with elements is noted in ``left`` and gives []."""
+    if key not in body:
+        return []
+    value = body[key]
+    if type(value) is list and value:
+        return value
+    if value is None:
+        left.note("null", key)
+    elif value == [] and type(value) is list:
+        left.note("empty_list", key)
+    else:
+        left.extras[key] = value
+    return []
+
+
+def present(body: Json, paths: Iterable[str]) -> list[str]:
+    """Those of the paths that hold a value; ``a.b`` steps into objects, ``a[].b`` into the elements of a list."""
+    return [path for path in paths if _holds(body, path.split("."))]
+
+
+def _holds(value: Json, steps: list[str]) -> bool:
+    if not steps:
+        return value not in (None, "", [], {})
+    if type(value) is not dict:
+        return False
+    name, rest = steps[0], steps[1:]
+    if name.endswith("[]"):
+        elements = value.get(name[:-2])
+        return type(elements) is list and any(_holds(element, rest) for element in elements)
+    return _holds(value.get(name), rest)
