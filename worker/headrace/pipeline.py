@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import msgspec
+
 from headrace import normalize, records
 from headrace.canonical.shape import CanonicalRecord, DeadLetter
 from headrace.capture import envelope
@@ -57,21 +59,21 @@ class Patience:
 class Batch:
     """What one batch became.
 
-    records and dead_letters are in the order in which their last message arrived. consumed counts messages,
-    duplicates counts pieces and bodies that were emitted before.
+    records and dead_letters come with the place in the batch of the message that brought them about (-1 for a
+    deadline), in that order. consumed counts messages, duplicates counts pieces and bodies emitted before.
     """
 
-    records: list[CanonicalRecord] = field(default_factory=list)
-    dead_letters: list[DeadLetter] = field(default_factory=list)
+    records: list[tuple[int, CanonicalRecord]] = field(default_factory=list)
+    dead_letters: list[tuple[int, DeadLetter]] = field(default_factory=list)
     closes: list[Close] = field(default_factory=list)
     consumed: int = 0
     duplicates: int = 0
     unknown: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
 
-    def take(self, made: normalize.Normalized) -> None:
+    def take(self, made: normalize.Normalized, index: int) -> None:
         """Add one unit's records and dead letters, and count their unknown types."""
-        self.records += made.records
-        self.dead_letters += made.dead_letters
+        self.records += [(index, record) for record in made.records]
+        self.dead_letters += [(index, letter) for letter in made.dead_letters]
         for record in made.records:
             model = record.get("served_model") or record.get("model") or ""
             for unknown in record.get("unknown_types", ()):
@@ -96,6 +98,23 @@ class _Share:
         return self.captures[0].kind in ("request", "response")
 
 
+@dataclass(slots=True)
+class _Offer:
+    """What the store is told of a share, and the share's pieces in order."""
+
+    append: Append
+    fragment: Fragment | None = None
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        return self.fragment.pieces if self.fragment else ()
+
+    def with_pieces(self) -> Append:
+        """The append again, pieces and all."""
+        packed = pack(self.fragment) if self.fragment else None
+        return msgspec.structs.replace(self.append, packed=packed, whole=packed is None)
+
+
 class Pipeline:
     """Turns batches of messages into records. One per worker; batches one after another.
 
@@ -118,21 +137,34 @@ class Pipeline:
         """Take one polled batch. Raises StoreError, with nothing emitted, when the store is away."""
         batch = Batch(consumed=len(messages))
         shares = self._shares(messages, batch)
-        offered = [self._offer(share) for share in shares]
-        answers = await self._store.append([append for append, _ in offered])
-        for share, (_, pieces), answer in zip(shares, offered, answers, strict=True):
+        offers = [self._offer(share) for share in shares]
+        answers = await self._answers(offers)
+        for share, offer, answer in zip(shares, offers, answers, strict=True):
             if share.is_body:
                 self._take_body(share, answer, batch)
             else:
-                self._take_pieces(share, pieces, answer, batch)
+                self._take_pieces(share, offer.pieces, answer, batch)
         return batch
 
-    async def due(self, position: Position, now: int, committed: int, limit: int = 500) -> Batch:
-        """Emit calls of a partition whose patience ended at stream time ``now`` (microseconds)."""
-        batch = Batch()
-        for answer in await self._store.due(position, now, committed, limit):
-            self._emit(answer, [unpack(packed) for packed in answer.fragments], batch, timed_out=True)
-        return batch
+    async def due(
+        self, batch: Batch, position: Position, now: int, committed: int, committed_round: int = 0, limit: int = 500
+    ) -> None:
+        """Add to a batch the calls of its partition whose patience ended at stream time ``now`` (microseconds).
+
+        Once a batch, after `process`; see `Store.due` for position, committed and committed_round.
+        """
+        for answer in await self._store.due(position, now, committed, limit, committed_round):
+            self._emit(answer, [unpack(packed) for packed in answer.fragments], batch, index=-1)
+
+    async def _answers(self, offers: Sequence[_Offer]) -> list[Answer]:
+        """The store's answers; shares that it could not keep because it was not given them are given now."""
+        answers = await self._store.append([offer.append for offer in offers])
+        unkept = [place for place, answer in enumerate(answers) if not answer.kept]
+        if unkept:
+            again = await self._store.append([offers[place].with_pieces() for place in unkept])
+            for place, answer in zip(unkept, again, strict=True):
+                answers[place] = answer
+        return answers
 
     async def close(self, batch: Batch) -> None:
         """After the batch is published: forget the emitted pieces, keep tombstones."""
@@ -146,7 +178,7 @@ class Pipeline:
         streams: dict[tuple[StateKey, str, int], _Share] = {}
         shares: list[_Share] = []
         for index, message in enumerate(messages):
-            for capture in self._captures(message, batch):
+            for capture in self._captures(message, index, batch):
                 facts = normalize.facts_of_capture(capture)
                 key = StateKey(capture.tenant or "", capture.call_id, _SLOTS[capture.kind])
                 if capture.kind in ("request", "response"):
@@ -163,28 +195,27 @@ class Pipeline:
         shares.sort(key=lambda share: share.index)
         return shares
 
-    def _captures(self, message: Inbound, batch: Batch) -> Sequence[Capture]:
+    def _captures(self, message: Inbound, index: int, batch: Batch) -> Sequence[Capture]:
         try:
             read = envelope.read_captures(message, self._mappings.get(message.source.topic))
         except HeadraceError as error:
-            batch.dead_letters.append(records.dead_letter_of(error, message))
+            batch.dead_letters.append((index, records.dead_letter_of(error, message)))
             return ()
         except Exception as fault:
-            error = records.unexpected(fault, _place(message.source))
-            batch.dead_letters.append(records.dead_letter_of(error, message, fault))
+            ours = records.unexpected(fault, _place(message.source))
+            batch.dead_letters.append((index, records.dead_letter_of(ours, message, fault)))
             return ()
         batch.dead_letters += [
-            records.dead_letter(reject.error, [message.source], reject.value, key=message.key)
+            (index, records.dead_letter(reject.error, [message.source], reject.value, key=message.key))
             for reject in read.rejects
         ]
         return read.captures
 
     # Offering shares to the store
 
-    def _offer(self, share: _Share) -> tuple[Append, list[Piece]]:
-        """What the store is told of a share, and the share's pieces in order."""
+    def _offer(self, share: _Share) -> _Offer:
         last = share.captures[-1].source
-        common = {
+        common: dict[str, Any] = {
             "key": share.key,
             "position": Position(last.topic, last.partition, last.offset),
             "first_offset": share.captures[0].source.offset,
@@ -193,19 +224,21 @@ class Pipeline:
             "grace": self._patience.grace,
         }
         if share.is_body:
-            return Append(packed=None, last=0, hard=0, whole=True, **common), []
-        fragment = Fragment(share.facts, tuple(_piece(capture) for capture in share.captures))
-        pieces = in_order([fragment])
+            return _Offer(Append(packed=None, last=0, hard=0, whole=True, **common))
+        pieces = in_order([Fragment(share.facts, tuple(_piece(capture) for capture in share.captures))])
+        fragment = Fragment(share.facts, tuple(pieces))
         ends = self._ends(share, pieces)
         packed = None if ends["whole"] else pack(fragment)
-        return Append(packed=packed, **ends, **common), pieces
+        return _Offer(Append(packed=packed, **ends, **common), fragment)
 
     def _ends(self, share: _Share, pieces: Sequence[Piece]) -> dict[str, Any]:
         """Where the share reaches to, and what it says of the stream's end."""
         marks = self._signs.marks(share.key, share.facts.protocol, pieces)
         numbered = [piece.seq for piece in pieces if piece.seq is not None]
         placed = [
-            (_reach(piece), mark) for piece, mark in zip(pieces, marks, strict=True) if _is_placed(piece, numbered)
+            (_reach(piece), mark)
+            for piece, mark in zip(pieces, marks, strict=True)
+            if _is_step(piece, numbered=bool(numbered))
         ]
         last = max((at for at, _ in placed), default=-1)
         hard = max((at for at, mark in placed if mark == SIGN_HARD), default=-1)
@@ -239,14 +272,14 @@ class Pipeline:
                     place=_place(capture.source),
                     fix="send the stream or the whole body, not both",
                 )
-                batch.dead_letters.append(_letter(error, [_piece(capture)], share.facts))
+                batch.dead_letters.append((share.index, _letter(error, [_piece(capture)], share.facts)))
             else:
                 batch.duplicates += 1
             return
         read = normalize.request if capture.kind == "request" else normalize.response
-        batch.take(self._guarded(lambda: read(capture), [_piece(capture)], share.facts))
+        batch.take(self._guarded(lambda: read(capture), [_piece(capture)], share.facts), share.index)
         self._displace(answer, share, batch)
-        batch.closes.append(Close(key=share.key, through=0, emitted=1, final=True))
+        batch.closes.append(Close(key=share.key, through=0, emitted=1, final=True, claim=answer.claim))
 
     def _displace(self, answer: Answer, share: _Share, batch: Batch) -> None:
         """Pieces that waited when the whole body came: the body is the record, they are kept aside."""
@@ -258,42 +291,38 @@ class Pipeline:
                 place=_place(share.captures[0].source),
                 fix="send the stream or the whole body, not both",
             )
-            batch.dead_letters.append(_letter(error, pieces, share.facts))
+            batch.dead_letters.append((share.index, _letter(error, pieces, share.facts)))
 
     def _take_pieces(self, share: _Share, pieces: Sequence[Piece], answer: Answer, batch: Batch) -> None:
+        late = [piece for piece in pieces if _is_late(piece, answer)]
+        if late:
+            batch.dead_letters.append((share.index, _late(late, share.facts)))
         if answer.outcome == "ready":
-            own = Fragment(share.facts, tuple(pieces))
-            self._emit(answer, [*(unpack(packed) for packed in answer.fragments), own], batch, timed_out=False)
+            own = Fragment(share.facts, tuple(piece for piece in pieces if not _is_late(piece, answer)))
+            self._emit(answer, [*(unpack(packed) for packed in answer.fragments), own], batch, index=share.index)
         elif answer.outcome == "duplicate":
-            late = [piece for piece in pieces if piece.kind == "stream" and _reach(piece) > answer.through]
             batch.duplicates += len(pieces) - len(late)
-            if late:
-                batch.dead_letters.append(_late(late, share.facts))
 
-    def _emit(self, answer: Answer, fragments: Sequence[Fragment], batch: Batch, *, timed_out: bool) -> None:
+    def _emit(self, answer: Answer, fragments: Sequence[Fragment], batch: Batch, *, index: int) -> None:
         """Fold a ready segment into records; the state is closed after the batch is published."""
         facts = facts_of(fragments)
-        pieces = [piece for piece in in_order(fragments) if _reach(piece) > answer.through or piece.kind != "stream"]
-        leftover = [
-            piece for piece in pieces if answer.limit >= 0 and piece.kind == "stream" and _reach(piece) > answer.limit
-        ]
-        if leftover:
-            pieces = [piece for piece in pieces if piece not in leftover]
-        made = self._guarded(
-            lambda: normalize.stream(facts, pieces, first_ordinal=answer.emitted, timed_out=timed_out), pieces, facts
-        )
-        if answer.through >= 0 and not made.complete:
+        pieces, leftover = _segment(in_order(fragments), answer)
+        made = normalize.Normalized(complete=False)
+        if pieces and not answer.final:
+            made = self._guarded(lambda: normalize.stream(facts, pieces, first_ordinal=answer.emitted), pieces, facts)
+        if pieces and (answer.final or (answer.through >= 0 and not made.complete)):
             # Not a further response, only what came after the end of the last one.
             made = normalize.Normalized(dead_letters=[_late(pieces, facts)])
-        batch.take(made)
-        reaches = [_reach(piece) for piece in pieces if piece.kind == "stream"]
+        batch.take(made, index)
+        reaches = [_reach(piece) for piece in pieces if _is_placed(piece, answer)]
         batch.closes.append(
             Close(
                 key=answer.key,
-                through=max(reaches, default=max(answer.through, 0)),
+                through=max(reaches, default=answer.through),
                 emitted=answer.emitted + len(made.records),
-                leftover=pack(Fragment(facts, tuple(leftover))) if leftover else None,
-                final=timed_out,
+                leftover=pack(Fragment(facts, leftover)) if leftover else None,
+                final=index < 0 or answer.final,
+                claim=answer.claim,
             )
         )
         self._signs.forget(answer.key)
@@ -308,8 +337,8 @@ class Pipeline:
         except HeadraceError as error:
             return normalize.Normalized(dead_letters=[_letter(error, pieces, facts)])
         except Exception as fault:
-            error = records.unexpected(fault, _place(_coordinates(pieces[0])))
-            return normalize.Normalized(dead_letters=[_letter(error, pieces, facts, fault)])
+            ours = records.unexpected(fault, _place(_coordinates(pieces[0])))
+            return normalize.Normalized(dead_letters=[_letter(ours, pieces, facts, fault)])
 
 
 _SLOTS: dict[str, Literal["request", "response"]] = {
@@ -353,9 +382,37 @@ def _reach(piece: Piece) -> int:
     return piece.offset if piece.seq is None else piece.seq
 
 
-def _is_placed(piece: Piece, numbered: Sequence[int]) -> bool:
-    """Whether a piece is a step of the stream. An unnumbered `end` is none: it may overtake the pieces it ends."""
+def _is_step(piece: Piece, *, numbered: bool) -> bool:
+    """Whether a piece is a step of its stream. An unnumbered `end` is none: it may overtake the pieces it ends."""
     return piece.seq is not None if numbered else piece.kind != "end"
+
+
+def _is_placed(piece: Piece, answer: Answer) -> bool:
+    """Whether a state's ``through`` and ``limit`` speak of the piece."""
+    return _is_step(piece, numbered=answer.numbered)
+
+
+def _segment(pieces: Sequence[Piece], answer: Answer) -> tuple[list[Piece], tuple[Piece, ...]]:
+    """The pieces of the segment that is ready, and those past it."""
+    segment: list[Piece] = []
+    leftover: list[Piece] = []
+    for piece in pieces:
+        reach = _reach(piece)
+        if _is_placed(piece, answer) and reach <= answer.through:
+            continue
+        past = answer.limit >= 0 and _is_placed(piece, answer) and reach > answer.limit
+        (leftover if past else segment).append(piece)
+    return segment, tuple(leftover)
+
+
+def _is_late(piece: Piece, answer: Answer) -> bool:
+    """Whether a piece came too late for any segment: in a gap of an emitted one, or after the final one."""
+    if piece.kind == "end" or not _is_placed(piece, answer):
+        return False
+    reach = _reach(piece)
+    if answer.final and answer.outcome == "duplicate" and reach > answer.through:
+        return True
+    return any(first <= reach <= last for first, last in answer.late)
 
 
 def _letter(

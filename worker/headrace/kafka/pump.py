@@ -8,6 +8,7 @@ publish nor commit.
 A lane's batch runs in this order, and a crash between any two steps is repaired by reading the batch again:
 
     1. pipeline.process   pieces go to the store; ready calls are claimed at this batch's offsets
+       pipeline.due       so are calls whose patience ended
     2. transaction        records, dead letters and the consumer offsets, all or nothing
     3. pipeline.close     claimed calls become tombstones
 
@@ -25,7 +26,9 @@ from typing import Any
 import structlog
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
 from aiokafka.abc import ConsumerRebalanceListener
+from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError, ProducerFenced
+from aiokafka.structs import OffsetAndMetadata
 
 from headrace.capture.model import Inbound, Source
 from headrace.errors import StoreError
@@ -40,6 +43,8 @@ log = structlog.get_logger(__name__)
 #: takes longer is dropped, and the next owner reads its batch again.
 _REVOKE_SECONDS = 10.0
 _RETRY_SECONDS = (0.1, 0.5, 1.0, 2.0, 5.0)
+#: What a committed offset's metadata starts with when it holds a round.
+_ROUND = "round="
 
 
 def inbound(record: ConsumerRecord[bytes | None, bytes | None]) -> Inbound:
@@ -52,12 +57,14 @@ def inbound(record: ConsumerRecord[bytes | None, bytes | None]) -> Inbound:
 class Lane:
     """One assigned partition: its producer, and how far it is.
 
-    committed: next offset to read as the group has it. stream_time: newest message time seen, microseconds.
+    committed, round: next offset to read as the group has it, and how often the clock alone made calls due at it.
+    stream_time: newest message time seen, microseconds.
     """
 
     partition: TopicPartition
     producer: AIOKafkaProducer
     committed: int
+    round: int = 0
     stream_time: int = 0
     busy: asyncio.Lock = field(default_factory=asyncio.Lock)
     revoked: bool = False
@@ -154,11 +161,23 @@ class Pump(ConsumerRebalanceListener):  # type: ignore[misc]
         )
         await producer.start()
         # Only after the previous owner is fenced is the committed offset final.
-        committed = await self._consumer.committed(partition)
-        if committed is not None:
+        committed, round_ = await self._committed(partition)
+        if committed >= 0:
             self._consumer.seek(partition, committed)
-        self._lanes[partition] = Lane(partition, producer, committed or 0)
+        self._lanes[partition] = Lane(partition, producer, max(committed, 0), round_)
         log.info("lane opened", topic=partition.topic, partition=partition.partition, offset=committed)
+
+    async def _committed(self, partition: TopicPartition) -> tuple[int, int]:
+        """The group's next offset and round; (-1, 0) when it never committed."""
+        admin = AIOKafkaAdminClient(**self._client)
+        await admin.start()
+        try:
+            offsets = await admin.list_consumer_group_offsets(self._group, partitions=[partition])
+        finally:
+            await admin.close()
+        offset, metadata = offsets.get(partition, OffsetAndMetadata(-1, ""))
+        digits = metadata.removeprefix(_ROUND)
+        return offset, int(digits) if metadata.startswith(_ROUND) and digits.isdigit() else 0
 
     async def _drop(self, partitions: Sequence[TopicPartition]) -> None:
         lanes = [self._lanes.pop(partition) for partition in partitions if partition in self._lanes]
@@ -203,13 +222,11 @@ class Pump(ConsumerRebalanceListener):  # type: ignore[misc]
         return lane.stream_time
 
     async def _advance(self, lane: Lane, records: Sequence[ConsumerRecord[Any, Any]], now: int) -> None:
-        """One lane's batch, then its deadlines; both tried until they are done or the lane is gone."""
+        """One lane's batch with its deadlines; the same again until it is done or the lane is gone."""
+        messages = [inbound(record) for record in records]
         async with lane.busy:
-            if records:
-                messages = [inbound(record) for record in records]
-                await self._until_done(lane, lambda: self._batch(lane, messages))
-            if now:
-                await self._until_done(lane, lambda: self._deadlines(lane, now))
+            if messages or now:
+                await self._until_done(lane, lambda: self._batch(lane, messages, now))
 
     async def _until_done(self, lane: Lane, work: Callable[[], Awaitable[None]]) -> None:
         """Store or broker away: the same batch again, with waits in between, as long as the lane is ours."""
@@ -228,33 +245,35 @@ class Pump(ConsumerRebalanceListener):  # type: ignore[misc]
                 log.warning("batch failed, trying again", error=str(error), wait=wait)
                 await asyncio.sleep(wait)
 
-    async def _batch(self, lane: Lane, messages: Sequence[Inbound]) -> None:
+    async def _batch(self, lane: Lane, messages: Sequence[Inbound], now: int) -> None:
         with self._metrics.batch_seconds.time():
             batch = await self._pipeline.process(messages)
-            position = messages[-1].source.offset + 1
-            await self._publish(lane, batch, position)
-            lane.committed = position
+            topic, number = lane.partition.topic, lane.partition.partition
+            if messages:
+                position = Position(topic, number, messages[-1].source.offset)
+                committed = (messages[-1].source.offset + 1, 0)
+            else:
+                # No message moves the offset, so the round does: see Position.round.
+                position = Position(topic, number, lane.committed, lane.round + 1)
+                committed = (lane.committed, lane.round + 1)
+            await self._pipeline.due(batch, position, now, lane.committed, lane.round)
+            if messages or batch.closes:
+                await self._publish(lane, batch, committed)
+                lane.committed, lane.round = committed
             await self._pipeline.close(batch)
-        self._metrics.count(lane.partition.topic, batch)
+        self._metrics.count(topic, batch)
 
-    async def _deadlines(self, lane: Lane, now: int) -> None:
-        """Emit calls whose patience ended. They are claimed at the next offset, which no batch has committed."""
-        position = Position(lane.partition.topic, lane.partition.partition, lane.committed)
-        batch = await self._pipeline.due(position, now, lane.committed)
-        if batch.closes:
-            await self._publish(lane, batch, lane.committed)
-            await self._pipeline.close(batch)
-            self._metrics.count(lane.partition.topic, batch)
-
-    async def _publish(self, lane: Lane, batch: Batch, position: int) -> None:
-        """Records, dead letters and the new position, in one transaction."""
-        outputs = await self._outputs.of(batch)
+    async def _publish(self, lane: Lane, batch: Batch, committed: tuple[int, int]) -> None:
+        """Records, dead letters and the new offset, in one transaction."""
+        outputs = self._outputs.of(batch)
+        offset, round_ = committed
+        offsets = {lane.partition: OffsetAndMetadata(offset, f"{_ROUND}{round_}" if round_ else "")}
         producer = lane.producer
         await producer.begin_transaction()
         try:
             for output in outputs:
                 await self._send(producer, output)
-            await producer.send_offsets_to_transaction({lane.partition: position}, self._group)
+            await producer.send_offsets_to_transaction(offsets, self._group)
             await producer.commit_transaction()
         except ProducerFenced:
             raise
@@ -268,7 +287,7 @@ class Pump(ConsumerRebalanceListener):  # type: ignore[misc]
         try:
             await producer.send(output.topic, output.value, key=output.key, headers=list(output.headers))
         except MessageSizeTooLargeError:
-            small = await self._outputs.too_large(output)
+            small = self._outputs.too_large(output)
             await producer.send(small.topic, small.value, key=small.key, headers=list(small.headers))
 
 

@@ -28,11 +28,10 @@ from headrace.offline.inputs import Reader
 from headrace.offline.outputs import Format, Writer, encoder
 from headrace.pipeline import Batch, Pipeline
 from headrace.reassembly.memory import MemoryStore
-from headrace.reassembly.store import Position
+from headrace.reassembly.store import FOREVER, MAX_ORDER, Position
 
 _BLOCK = 2_000
-_END_OF_TIME = 1 << 62
-_AT_END = Position("", 0, 1 << 60)
+_AT_END = Position("", 0, MAX_ORDER)
 
 
 @dataclass(slots=True)
@@ -91,7 +90,8 @@ class _Part:
         """Emit what is still open at the end of the input."""
         made = _Made()
         while True:
-            batch = await self._pipeline.due(_AT_END, _END_OF_TIME, 0)
+            batch = Batch()
+            await self._pipeline.due(batch, _AT_END, FOREVER, 0)
             if not batch.closes:
                 return made
             await self._pipeline.close(batch)
