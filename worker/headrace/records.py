@@ -146,6 +146,20 @@ def dead_letter_of(error: HeadraceError, inbound: Inbound, cause: BaseException 
     return dead_letter(error, [inbound.source], inbound.value, key=inbound.key, headers=inbound.headers, cause=cause)
 
 
+def dead_letter_instead(shape: CanonicalRecord | DeadLetter, error: HeadraceError) -> DeadLetter:
+    """In place of an output that cannot be written: a dead letter with its identity and where its input lies."""
+    letter = dead_letter(error, [], None)
+    letter["dead_letter_id"] = ids.derive("dead_letter", error.code, *_identity(shape))
+    letter["sources"] = shape.get("sources", [])
+    for name in ("call_id", "tenant", "protocol", "provider"):
+        _set(letter, name, shape.get(name))
+    return letter
+
+
+def _identity(shape: CanonicalRecord | DeadLetter) -> tuple[object, object]:
+    return shape.get("record_id"), shape.get("dead_letter_id")
+
+
 def unexpected(cause: BaseException, place: str) -> HeadraceError:
     """A fault of our own as a typed error: the message becomes a dead letter and the partition goes on.
 

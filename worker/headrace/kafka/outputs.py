@@ -51,30 +51,25 @@ class Outputs:
     def of(self, batch: Batch) -> list[Output]:
         """The batch's messages: records first, then dead letters, each in order."""
         return [
-            *(self._record(record) for _, record in batch.records),
+            *(self._record_or_letter(record) for _, record in batch.records),
             *(self._letter(letter) for _, letter in batch.dead_letters),
         ]
 
     def too_large(self, output: Output) -> Output:
         """In place of a message that the broker does not take: a dead letter that says where its input lies."""
-        shape = output.shape
-        letter: DeadLetter = {
-            **records.dead_letter(
-                HeadraceError(
-                    f"the message is {len(output.value)} bytes long, more than the broker takes",
-                    code="output_too_large",
-                    place=output.topic,
-                    fix="raise kafka.max_message_bytes here and max.message.bytes on the topic, then replay the input",
-                ),
-                [],
-                None,
-            ),
-            "sources": shape.get("sources", []),
-        }
-        for name in ("call_id", "tenant", "protocol", "provider"):
-            if name in shape:
-                letter[name] = shape[name]  # type: ignore[literal-required]
-        return self._letter(letter)
+        error = HeadraceError(
+            f"the message is {len(output.value)} bytes long, more than the broker takes",
+            code="output_too_large",
+            place=output.topic,
+            fix="raise kafka.max_message_bytes here and max.message.bytes on the topic, then replay the input",
+        )
+        return self._letter(records.dead_letter_instead(output.shape, error))
+
+    def _record_or_letter(self, record: CanonicalRecord) -> Output:
+        try:
+            return self._record(record)
+        except HeadraceError as error:
+            return self._letter(records.dead_letter_instead(record, error))
 
     def _record(self, record: CanonicalRecord) -> Output:
         headers = {

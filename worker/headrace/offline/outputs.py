@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
-from headrace.canonical.avro import decode_body, encode_body, load_schema, to_json_line
+from headrace.canonical.avro import load_schema, record_format
 from headrace.errors import SettingsError
 from headrace.json_text import dumps, loads
 
@@ -31,9 +31,8 @@ _ROW_GROUP = 2_000
 
 def encoder(format_name: Format, schema: str) -> Callable[[Any], bytes]:
     """Shape -> the bytes of one row, for a format and a schema's name."""
-    if format_name == "jsonl":
-        return lambda shape: to_json_line(shape, schema)
-    return lambda shape: encode_body(shape, schema)
+    layout = record_format(schema)
+    return layout.to_json_line if format_name == "jsonl" else layout.encode
 
 
 class Writer(Protocol):
@@ -72,7 +71,7 @@ class _JsonLines:
         self._out = out
 
     def write(self, row: bytes) -> None:
-        self._out.write(row + b"\n")
+        self._out.write(row)
 
     def close(self) -> None:
         self._out.flush()
@@ -124,13 +123,13 @@ def _varint(number: int) -> bytes:
 
 class _Parquet:
     def __init__(self, out: IO[bytes], schema: str) -> None:
-        self._name = schema
+        self._format = record_format(schema)
         self._schema = arrow_schema(load_schema(schema))
         self._writer = pq.ParquetWriter(out, self._schema, compression="zstd")
         self._rows: list[Any] = []
 
     def write(self, row: bytes) -> None:
-        self._rows.append(decode_body(row, self._name))
+        self._rows.append(self._format.decode(row))
         if len(self._rows) >= _ROW_GROUP:
             self._flush()
 

@@ -23,12 +23,13 @@ import msgspec
 
 from headrace.capture.mapping import Mapping as SourceMapping
 from headrace.capture.model import Inbound
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, SchemaError
 from headrace.offline.inputs import Reader
 from headrace.offline.outputs import Format, Writer, encoder
 from headrace.pipeline import Batch, Pipeline
 from headrace.reassembly.memory import MemoryStore
 from headrace.reassembly.store import FOREVER, MAX_ORDER, Position
+from headrace.records import dead_letter_instead
 
 _BLOCK = 2_000
 _AT_END = Position("", 0, MAX_ORDER)
@@ -107,7 +108,12 @@ class _Part:
             summary.records[record["record_type"]] += 1
             summary.errors += "error" in record
             summary.incomplete += record.get("status") == "incomplete"
-            made.records.append(((*key(index, record), record["call_id"], record["ordinal"]), self._encode(record)))
+            try:
+                row = self._encode(record)
+            except SchemaError as error:
+                batch.dead_letters.append((index, dead_letter_instead(record, error)))
+                continue
+            made.records.append(((*key(index, record), record["call_id"], record["ordinal"]), row))
         for index, letter in batch.dead_letters:
             summary.dead_letters[letter["code"]] += 1
             made.dead_letters.append(((*key(index, letter), letter["dead_letter_id"]), self._encode_letter(letter)))
