@@ -99,7 +99,7 @@ def _undo_one(body: bytes, hints: list[str], limit: int) -> tuple[str, bytes, bo
             data, whole = _run(_DECODERS[name], body, limit)
             if data or name not in _WEAK_MAGIC:
                 return name, data, whole
-    if not body or _is_readable(body):
+    if not body or is_readable(body):
         return None
     for name, hint in sorted(_UNMARKED.items(), key=lambda item: item[1] not in hints):
         data, whole = _run(_DECODERS[name], body, limit, careful=hint in hints)
@@ -108,7 +108,7 @@ def _undo_one(body: bytes, hints: list[str], limit: int) -> tuple[str, bytes, bo
     return None
 
 
-def _is_readable(body: bytes) -> bool:
+def is_readable(body: bytes) -> bool:
     """Whether a body begins like JSON or an event stream, and goes on as UTF-8 text."""
     head = body[:_LOOKED_AT]
     if not _READABLE.match(head) or _CONTROL.search(head):
@@ -122,7 +122,7 @@ def _is_readable(body: bytes) -> bool:
 
 def _is_believable(data: bytes) -> bool:
     """Whether bytes look like a body, or like one that is compressed once more."""
-    return _is_readable(data) or any(magic.match(data) for name, magic in _MAGIC.items() if name not in _WEAK_MAGIC)
+    return is_readable(data) or any(magic.match(data) for name, magic in _MAGIC.items() if name not in _WEAK_MAGIC)
 
 
 def _run(decoder: Decoder, body: bytes, limit: int, *, careful: bool = True) -> tuple[bytes, bool]:

@@ -9,28 +9,68 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from headrace.capture.secret_names import REDACTED, redact_url
 from headrace.json_text import Json
 
-#: A body without any of these byte strings has no secret field, and is not parsed to look for one.
-_SIGNS = (
-    b"mcp",  # tools of type mcp / mcp_server, mcp_servers, mcpServers
-    b"domain_secrets",
-    b'"environment"',
-    b"pi_key",
-    b"piKey",
-    b"uthorization",
-    b'"authentication"',
-    b"extra_headers",
-)
+_ABSENT = msgspec.Raw(b"")
+
+
+class _Settings(msgspec.Struct, gc=False):
+    """The members of a body under which secrets may stand, as raw bytes: reading only these costs no parse."""
+
+    tools: msgspec.Raw = _ABSENT
+    mcp_servers: msgspec.Raw = _ABSENT
+    environment: msgspec.Raw = _ABSENT
+    data_sources: msgspec.Raw = _ABSENT
+    dataSources: msgspec.Raw = _ABSENT  # noqa: N815 - the wire's name
+    response: msgspec.Raw = _ABSENT
+    interaction: msgspec.Raw = _ABSENT
+    setup: msgspec.Raw = _ABSENT
+    contextUpdate: msgspec.Raw = _ABSENT  # noqa: N815 - the wire's name
+    context_update: msgspec.Raw = _ABSENT
+    item: msgspec.Raw = _ABSENT
+    events: msgspec.Raw = _ABSENT
+    input: msgspec.Raw = _ABSENT
+    output: msgspec.Raw = _ABSENT
+    api_key: msgspec.Raw = _ABSENT
+    apiKey: msgspec.Raw = _ABSENT  # noqa: N815 - the wire's name
+    authorization: msgspec.Raw = _ABSENT
+    extra_headers: msgspec.Raw = _ABSENT
+    aws_secret_access_key: msgspec.Raw = _ABSENT
+
+
+_NO_SETTINGS = _Settings()
+_settings_of = msgspec.json.Decoder(_Settings).decode
+_MEMBERS = tuple(name for name in _Settings.__struct_fields__)
+#: Members that are content; only items with tools of their own count there.
+_CONTENT = frozenset({"input", "output"})
+_CONTENT_SIGNS = (
+    b"mcp", b"MCP", b"eaders", b"ecret", b"nvironment", b"pi_key", b"piKey", b"uthorization", b"uthentication", b"url",
+    b"onnection_string", b'"env"', b"ccess", b"assword", b"id_token", b"idToken", b"transform",
+)  # fmt: skip
+#: In an event stream, settings are only repeated under these names.
+_STREAM_SIGNS = (b'"tools"', b'"mcp_servers"', b'"environment"')
 
 
 def may_hold_secrets(body: bytes) -> bool:
-    """Whether a body is worth parsing for secret fields; quick, and never wrong when it says no."""
-    for sign in _SIGNS:  # noqa: SIM110 - a loop is half the cost of any() with a generator
-        if sign in body:
-            return True
-    return False
+    """Whether a body is worth parsing for secret fields; never wrong when it says no, and much cheaper than a parse."""
+    if not body[:64].lstrip().startswith(b"{"):
+        return any(sign in body for sign in _STREAM_SIGNS)
+    try:
+        settings = _settings_of(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return True
+    return settings != _NO_SETTINGS and any(_is_suspect(name, bytes(getattr(settings, name))) for name in _MEMBERS)
+
+
+def _is_suspect(name: str, raw: bytes) -> bool:
+    if not raw:
+        return False
+    if name in _CONTENT:
+        return any(sign in raw for sign in _CONTENT_SIGNS)
+    return name in _TOP_SECRETS or any(sign in raw for sign in _SIGNS)
 
 
 def redact_body(value: Json) -> Json:
@@ -133,7 +173,7 @@ _SETTINGS: dict[str, Redact] = {
 }
 _ENVIRONMENT: dict[str, Redact] = {"env": _env, "network": _settings, "domain_secrets": _value_only}
 
-#: Items that carry tools in the middle of a conversation (Responses), or an environment of their own.
+#: Items that carry tools in the middle of a conversation (Responses).
 _ITEM_TOOLS = frozenset({"additional_tools", "tool_search_output"})
 
 
@@ -142,8 +182,6 @@ def _item(value: Json) -> Json:
         return value
     if value.get("type") in _ITEM_TOOLS:
         return _replaced(value, {"tools": _settings})
-    if value.get("type") in ("shell_call", "mcp_list_tools"):
-        return _replaced(value, {"environment": _settings})
     return value
 
 
@@ -164,6 +202,8 @@ _DATA_SOURCE: Redact = _inside(
     }
 )
 
+#: What gateways accept beside the protocol's own fields.
+_TOP_SECRETS = ("api_key", "apiKey", "authorization", "extra_headers", "aws_secret_access_key")
 _BODY: dict[str, Redact] = {
     "tools": _settings,
     "mcp_servers": _settings,
@@ -172,8 +212,7 @@ _BODY: dict[str, Redact] = {
     "output": _items,
     "data_sources": _DATA_SOURCE,
     "dataSources": _DATA_SOURCE,
-    # What gateways accept beside the protocol's own fields.
-    **dict.fromkeys(("api_key", "apiKey", "authorization", "extra_headers", "aws_secret_access_key"), _secret),
+    **dict.fromkeys(_TOP_SECRETS, _secret),
 }
 _nested = _inside(_BODY)
 _ROOTS: dict[str, Redact] = {

@@ -1,0 +1,188 @@
+"""The fields of a capture, as producers spell them: times, HTTP facts, protocol names, bodies."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from headrace.capture.compression import decompress
+from headrace.capture.detection import ALIASES, protocol_named
+from headrace.capture.model import KINDS, Http, Kind
+from headrace.capture.redaction import redact_headers, redact_payload, redact_url
+from headrace.errors import CaptureError, FramingError
+from headrace.json_text import Json, dumps
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+#: Epoch numbers below the bound are in units of so many microseconds. Seconds reach to the year 5138,
+#: milliseconds from 1973 to 5138, and so on.
+_UNITS = ((1e11, 1_000_000), (1e14, 1_000), (1e17, 1))
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_BASE64 = re.compile(rb"[A-Za-z0-9+/]*={0,2}")
+
+
+def known_kind(kind: Json, place: str = "$.kind") -> Kind:
+    """The kind, if it is one."""
+    if kind not in KINDS:
+        raise CaptureError(f"unknown kind {kind!r}", place=place, fix=f"use one of {', '.join(sorted(KINDS))}")
+    return kind  # type: ignore[no-any-return]
+
+
+def known_protocol(name: str | None, place: str = "$.protocol") -> str | None:
+    """The protocol's own name for a name or alias; raises DetectionError for any other."""
+    if not name:
+        return None
+    return ALIASES.get(name) or protocol_named(name, place=place)
+
+
+# --- time ------------------------------------------------------------------------------------------------------
+
+
+def micros(value: Json, place: str = "$.captured_at") -> int | None:
+    """Microseconds since the epoch of a time as producers write it; None for None.
+
+    ISO 8601 text (UTC where it names no zone), an epoch number or numeric text (seconds, milliseconds, microseconds
+    or nanoseconds, told apart by magnitude), or ``{"seconds": …, "milliseconds" | "nanos": …}``.
+    """
+    if value is None or value == "":
+        return None
+    try:
+        if isinstance(value, str):
+            return _of_iso(value) if "-" in value[1:5] or not _NUMBER.fullmatch(value) else _of_number(value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return _of_number(value)
+        if isinstance(value, dict) and "seconds" in value:
+            parts = int(value["seconds"]) * 1_000_000 + int(value.get("milliseconds") or 0) * 1_000
+            return parts + int(value.get("nanos") or 0) // 1_000
+    except (ValueError, OverflowError, TypeError):
+        pass
+    raise CaptureError(
+        f"not a time: {str(value)[:64]!r}", place=place, fix="write ISO 8601, or a number since the epoch"
+    )
+
+
+def _of_iso(text: str) -> int:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def _of_number(value: str | float) -> int:
+    number = float(value)
+    unit = next((unit for bound, unit in _UNITS if abs(number) < bound), None)
+    whole = int(value) if not isinstance(value, float) and str(value).lstrip("+-").isdigit() else None
+    if not math.isfinite(number):
+        raise ValueError
+    if unit is None:  # nanoseconds
+        result = (whole if whole is not None else int(number)) // 1_000
+    else:
+        result = whole * unit if whole is not None else round(number * unit)
+    _EPOCH + timedelta(microseconds=result)  # a time outside of the calendar is none
+    return result
+
+
+def iso(moment: int) -> str:
+    """ISO 8601 text, UTC, of microseconds since the epoch."""
+    return (_EPOCH + timedelta(microseconds=moment)).isoformat().replace("+00:00", "Z")
+
+
+# --- HTTP ------------------------------------------------------------------------------------------------------
+
+
+def make_http(method: Json, url: Json, status: Json, headers: Json, place: str = "$.http") -> Http | None:
+    """HTTP facts without credentials; None when there are none. status: a number or numeric text."""
+    if method is None and url is None and status is None and not headers:
+        return None
+    return Http(
+        method=_text(method),
+        url=redact_url(str(url)) if url is not None else None,
+        status=_status(status, place),
+        headers=redact_headers(headers_of(headers)) if headers else {},
+    )
+
+
+def _text(value: Json) -> str | None:
+    return None if value is None else str(value)
+
+
+def _status(value: Json, place: str) -> int | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, int | str) and not isinstance(value, bool) and str(value).strip().isdigit():
+        return int(value)
+    raise CaptureError(f"not an HTTP status: {str(value)[:64]!r}", place=f"{place}.status", fix="write a number")
+
+
+def headers_of(headers: Json) -> dict[str, str]:
+    """Header map of what producers write: a map, values perhaps in lists, or a list of name and value pairs."""
+    pairs: Iterable[tuple[Any, Any]]
+    if isinstance(headers, Mapping):
+        pairs = headers.items()
+    elif isinstance(headers, list):
+        pairs = (_pair(item) for item in headers)
+    else:
+        return {}
+    collected: dict[str, str] = {}
+    for name, value in pairs:
+        if name is None or value is None:
+            continue
+        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        key = str(name).lower()
+        collected[key] = f"{collected[key]}, {text}" if key in collected else text
+    return collected
+
+
+def _pair(item: Json) -> tuple[Json, Json]:
+    """One header of a list: ``[name, value]``, or an object with key or name, and value or raw_value (base64)."""
+    if isinstance(item, list) and len(item) == 2:
+        return item[0], item[1]
+    if not isinstance(item, Mapping):
+        return None, None
+    name = item.get("key", item.get("name"))
+    value = item.get("value")
+    if not value and isinstance(item.get("raw_value"), str):
+        value = from_base64(item["raw_value"], "$.http.headers").decode("utf-8", "replace")
+    return name, value
+
+
+# --- bodies ----------------------------------------------------------------------------------------------------
+
+
+def from_base64(text: str | bytes, place: str) -> bytes:
+    """Bytes of base64 in either alphabet, padded or not, perhaps with line ends; raises CaptureError."""
+    try:
+        raw = text.encode("ascii") if isinstance(text, str) else text
+        raw = b"".join(raw.split()).translate(bytes.maketrans(b"-_", b"+/"))
+        if not _BASE64.fullmatch(raw):
+            raise ValueError
+        return base64.b64decode(raw.rstrip(b"=") + b"=" * (-len(raw.rstrip(b"=")) % 4), validate=True)
+    except (ValueError, binascii.Error):
+        raise CaptureError("not base64", place=place, fix="write the bytes in base64 (RFC 4648)") from None
+
+
+def safe_payload(kind: str, payload: bytes, http: Http | None) -> bytes:
+    """The body with secret fields out; the same bytes when it has none.
+
+    A compressed request is opened to look; where there is something to take out, it stays open, because the form
+    of a body is told by its content.
+    """
+    payload = redact_payload(payload)
+    if kind != "request" or payload[:1] in (b"{", b"", b"["):
+        return payload
+    try:
+        plain = decompress(payload, http.headers.get("content-encoding") if http else None)
+    except FramingError:
+        return payload  # whoever reads the body meets the same error, and says it
+    redacted = redact_payload(plain.data)
+    return payload if redacted is plain.data else redacted
+
+
+def json_bytes(value: Json) -> bytes:
+    """Compact JSON text of a value."""
+    return dumps(value).encode()

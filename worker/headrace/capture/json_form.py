@@ -1,0 +1,219 @@
+"""The JSON form of a capture: one object, a line in a file or a Kafka value.
+
+The body stays where it is: the reader slices its bytes out of the message and does not parse it.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Annotated, Any
+
+import msgspec
+
+from headrace.capture.fields import from_base64, iso, json_bytes, known_kind, known_protocol, make_http, micros
+from headrace.capture.fields import safe_payload as safe
+from headrace.capture.model import Capture, Form, Source
+from headrace.errors import CaptureError, FramingError
+from headrace.json_text import Json, loads
+
+_ABSENT = msgspec.Raw(b"")
+_Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+
+
+class _Http(msgspec.Struct, gc=False, omit_defaults=True):
+    method: str | None = None
+    url: str | None = None
+    status: int | str | None = None
+    headers: Any = None
+
+
+class _Envelope(msgspec.Struct, gc=False, omit_defaults=True):
+    """The object as it is written. Fields that it does not name are allowed and not read."""
+
+    call_id: str | int
+    kind: str
+    task_id: str | None = None
+    request_version: str | None = None
+    tenant: str | None = None
+    protocol: str | None = None
+    provider: str | None = None
+    direction: str | None = None
+    seq: _Count | None = None
+    captured_at: str | int | float | None = None
+    count: _Count | None = None
+    outcome: str | None = None
+    message: str | None = None
+    origin: str | None = None
+    side: str | None = None
+    attempt: int | None = None
+    truncated: bool | None = None
+    fidelity: str | None = None
+    http: _Http | None = None
+    body: msgspec.Raw = _ABSENT
+    body_text: str | None = None
+    body_base64: str | None = None
+
+
+_decode = msgspec.json.Decoder(_Envelope).decode
+_encode = msgspec.json.Encoder().encode
+_AT = re.compile(r" - at `(\$[^`]*)`")
+_MISSING = re.compile(r"missing required field `(\w+)`")
+
+
+def read_json(value: bytes, source: Source) -> Capture:
+    """The capture of one JSON object; raises CaptureError with the JSON path, or DetectionError for `protocol`."""
+    try:
+        envelope = _decode(value)
+    except msgspec.ValidationError as error:
+        raise _refusal(error) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        envelope = _read_leniently(value, error)
+    kind = known_kind(envelope.kind)
+    if envelope.call_id == "":
+        raise CaptureError("call_id is empty", place="$.call_id", fix="name the call this capture belongs to")
+    payload, form = _payload(envelope)
+    facts = envelope.http
+    http = make_http(facts.method, facts.url, facts.status, facts.headers) if facts is not None else None
+    return Capture(
+        call_id=envelope.call_id if isinstance(envelope.call_id, str) else str(envelope.call_id),
+        kind=kind,
+        source=source,
+        payload=safe(kind, payload, http) if payload else payload,
+        form=form,
+        protocol=known_protocol(envelope.protocol),
+        provider=envelope.provider,
+        task_id=envelope.task_id,
+        request_version=envelope.request_version,
+        tenant=envelope.tenant,
+        direction=envelope.direction,
+        seq=envelope.seq,
+        captured_at=micros(envelope.captured_at) if envelope.captured_at is not None else None,
+        http=http,
+        count=envelope.count,
+        outcome=envelope.outcome,
+        message=envelope.message,
+        origin=envelope.origin,
+        side=envelope.side,
+        attempt=envelope.attempt,
+        truncated=envelope.truncated,
+        fidelity=envelope.fidelity,
+    )
+
+
+def _payload(envelope: _Envelope) -> tuple[bytes, Form]:
+    """The one body of the three; JSON null is no body."""
+    body = bytes(envelope.body)
+    text, encoded = envelope.body_text, envelope.body_base64
+    if body and body != b"null":
+        if text is None and encoded is None:
+            return body, "json"
+        raise _two_bodies()
+    if text is not None:
+        if encoded is not None:
+            raise _two_bodies()
+        return text.encode("utf-8", "surrogatepass"), "bytes"
+    if encoded is not None:
+        return from_base64(encoded, "$.body_base64"), "bytes"
+    if envelope.kind in ("end", "error"):
+        return b"", "bytes"
+    raise CaptureError(
+        f"a {envelope.kind} without a body", place="$.body", fix="add one of body, body_text and body_base64"
+    )
+
+
+def _two_bodies() -> CaptureError:
+    return CaptureError(
+        "more than one of body, body_text and body_base64", place="$.body", fix="write the body in one of them"
+    )
+
+
+def _read_leniently(value: bytes, refused: Exception) -> _Envelope:
+    """For what the fast reader refuses and JSON allows: half of a surrogate pair in a delta."""
+    try:
+        whole = loads(value)
+    except FramingError as error:
+        code = "nesting_too_deep" if isinstance(refused, RecursionError) else CaptureError.code
+        raise CaptureError(
+            f"not a JSON object: {error.message}", code=code, place="$", fix="write one JSON object a message"
+        ) from None
+    if not isinstance(whole, dict):
+        raise CaptureError("not a JSON object", place="$", fix="write one JSON object a message")
+    body = whole.pop("body", None)
+    try:
+        envelope = msgspec.convert(whole, _Envelope)
+    except msgspec.ValidationError as error:
+        raise _refusal(error) from None
+    if body is not None:
+        envelope.body = msgspec.Raw(json_bytes(body))
+    return envelope
+
+
+def _refusal(error: msgspec.ValidationError) -> CaptureError:
+    message = str(error)
+    missing, at = _MISSING.search(message), _AT.search(message)
+    if missing:
+        place = f"{at[1] if at else '$'}.{missing[1]}"
+        return CaptureError(f"{missing[1]} is missing", place=place, fix=f"add {missing[1]}")
+    place = at[1] if at else "$"
+    return CaptureError(_AT.sub("", message), place=place, fix="write the field as the capture format says")
+
+
+def write_json(capture: Capture) -> bytes:
+    """The capture as one line of JSON, without the line end; `read_json` gives the same capture back."""
+    envelope = _Envelope(
+        call_id=capture.call_id,
+        kind=capture.kind,
+        task_id=capture.task_id,
+        request_version=capture.request_version,
+        tenant=capture.tenant,
+        protocol=capture.protocol,
+        provider=capture.provider,
+        direction=capture.direction,
+        seq=capture.seq,
+        captured_at=iso(capture.captured_at) if capture.captured_at is not None else None,
+        count=capture.count,
+        outcome=capture.outcome,
+        message=capture.message,
+        origin=capture.origin,
+        side=capture.side,
+        attempt=capture.attempt,
+        truncated=capture.truncated,
+        fidelity=capture.fidelity,
+        http=_written_http(capture),
+    )
+    if capture.form == "json" and capture.payload:
+        envelope.body = msgspec.Raw(_one_line(capture.payload))
+    elif capture.payload or capture.kind not in ("end", "error"):
+        _write_bytes(envelope, capture.payload)
+    return _encode(envelope)
+
+
+def _written_http(capture: Capture) -> _Http | None:
+    http = capture.http
+    return None if http is None else _Http(http.method, http.url, http.status, http.headers or None)
+
+
+def _write_bytes(envelope: _Envelope, payload: bytes) -> None:
+    try:
+        envelope.body_text = payload.decode()
+    except UnicodeDecodeError:
+        envelope.body_base64 = base64.b64encode(payload).decode()
+
+
+def _one_line(text: bytes) -> bytes:
+    """JSON text without line ends; a line end inside a string is escaped already."""
+    if b"\n" not in text and b"\r" not in text:
+        return text
+    try:
+        return msgspec.json.format(text, indent=-1)
+    except msgspec.DecodeError:
+        return json_bytes(loads(text))
+
+
+def as_json(value: bytes) -> Json:
+    """A Kafka value or line as JSON; raises CaptureError."""
+    try:
+        return loads(value)
+    except FramingError as error:
+        raise CaptureError(f"not JSON: {error.message}", place="$", fix="write one JSON value a message") from None
