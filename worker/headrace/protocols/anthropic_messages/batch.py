@@ -79,7 +79,6 @@ def _path(body: dict[str, Json]) -> list[str]:
 def _split(body: dict[str, Json], path: list[str]) -> tuple[dict[str, Json], dict[str, Json] | None]:
     if not path:
         return body, None
-    inner: dict[str, Json]
     if path == ["params"]:
         return {key: value for key, value in body.items() if key != "params"}, body["params"]
     result = body["result"]

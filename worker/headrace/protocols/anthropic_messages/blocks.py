@@ -11,7 +11,7 @@ from headrace.json_text import Json, dumps, loads
 from headrace.protocols.anthropic_messages import calls, media, results
 from headrace.protocols.anthropic_messages.citations import read_citation, write_citation
 from headrace.protocols.anthropic_messages.media import CACHE_CONTROL
-from headrace.protocols.anthropic_messages.wire import listed, present
+from headrace.protocols.anthropic_messages.wire import listed, paths, present
 
 _TEXT = Table(Const("type", "text"), Field("text", "text"), CACHE_CONTROL)
 _THINKING = Table(
@@ -38,12 +38,12 @@ _DATA = {
 
 #: What the provider needs back verbatim, by block type; calls and results name theirs themselves.
 CONTINUATION = {
-    "text": ("citations[].encrypted_index",),
-    "thinking": ("signature",),
-    "redacted_thinking": ("data",),
-    "compaction": ("encrypted_content", "signature", "tool_changes"),
-    "fallback": ("from", "to", "trigger"),
-    "mcp_tool_listing": ("mcp_server_name", "tools"),
+    "text": paths("citations[].encrypted_index"),
+    "thinking": paths("signature"),
+    "redacted_thinking": paths("data"),
+    "compaction": paths("encrypted_content", "signature", "tool_changes"),
+    "fallback": paths("from", "to", "trigger"),
+    "mcp_tool_listing": paths("mcp_server_name", "tools"),
 }
 
 
@@ -71,9 +71,10 @@ def read_blocks(
 
 def _read_known(block: dict[str, Json], name: str, reading: Reading) -> Part:
     part = _READERS[name](block, reading)
-    continuation = present(block, CONTINUATION.get(name, ()))
-    if continuation:
-        part["continuation"] = continuation
+    if name in CONTINUATION:
+        continuation = present(block, CONTINUATION[name])
+        if continuation:
+            part["continuation"] = continuation
     return part
 
 

@@ -8,13 +8,15 @@ must be an object, so the body then holds the input the block started with, whic
 
 from __future__ import annotations
 
+import re
+
 from headrace.canonical.arguments import set_text_arguments
 from headrace.canonical.fields import JSON, OBJECT, Const, Field, Table, is_text, spelling
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import Part, ToolCall
-from headrace.json_text import Json, dumps
+from headrace.json_text import Json, dumps, loads
 from headrace.protocols.anthropic_messages.media import CACHE_CONTROL
-from headrace.protocols.anthropic_messages.wire import present
+from headrace.protocols.anthropic_messages.wire import paths, present
 
 #: Wire type -> canonical kind: who runs the tool.
 KINDS = {"tool_use": "function", "server_tool_use": "server", "mcp_tool_use": "mcp"}
@@ -23,6 +25,7 @@ TOOLSET_KINDS = {"computer": "computer", "browser": "browser"}
 #: Canonical kinds that have a block of their own; all others are the client's, `tool_use`.
 _BY_KIND = {"server": "server_tool_use", "mcp": "mcp_tool_use"}
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _COMMON = (
     Field("id", "tool_call.provider_id"),
     Field("name", "tool_call.name"),
@@ -30,15 +33,15 @@ _COMMON = (
     CACHE_CONTROL,
 )
 _CALLER = Field("caller", "tool_call.caller", OBJECT)
+#: What a call holds that has nothing but id, name and input.
+_PLAIN = {"id", "provider_id", "name", "kind", "wire_type", "arguments", "index"}
 _TABLES = {
-    "tool_use": Table(
-        Const("type", "tool_use"), *_COMMON, _CALLER, Field("toolset_name", "tool_call.server_name")
-    ),
+    "tool_use": Table(Const("type", "tool_use"), *_COMMON, _CALLER, Field("toolset_name", "tool_call.server_name")),
     "server_tool_use": Table(Const("type", "server_tool_use"), *_COMMON, _CALLER),
     "mcp_tool_use": Table(Const("type", "mcp_tool_use"), *_COMMON, Field("server_name", "tool_call.server_name")),
 }
 #: What the provider needs back besides the id.
-_CONTINUATION = ("caller.tool_id", "toolset_name")
+_CONTINUATION = paths("caller.tool_id", "toolset_name")
 
 
 def read_call(block: dict[str, Json], reading: Reading, place: tuple[int, int, int], streamed: str | None) -> Part:
@@ -73,8 +76,8 @@ def _set_streamed(part: Part, block: dict[str, Json], streamed: str) -> None:
     call = part["tool_call"]
     spelled = spelling(part)
     call.pop("arguments", None)
-    set_text_arguments(call, streamed)
-    if not is_text(streamed):
+    set_text_arguments(call, escaped(streamed))
+    if call["raw_arguments"] != streamed:
         del call["raw_arguments"]
         spelled["streamed"] = streamed
     if "arguments" not in call and block.get("input", {}) != {}:
@@ -83,9 +86,21 @@ def _set_streamed(part: Part, block: dict[str, Json], streamed: str) -> None:
         part["wire"] = dumps(spelled)
 
 
+def escaped(text: str) -> str:
+    """JSON text with lone surrogates as the escapes that mean the same; it is then text that UTF-8 can carry."""
+    return text if is_text(text) else _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
 def write_call(part: Part) -> dict[str, Json]:
     """The block of a tool call part. ``provider_id`` is written as the id: a derived id never was on the wire."""
     call = part.get("tool_call") or {}
+    if len(part) == 2 and call.keys() == _PLAIN:
+        return {
+            "type": call["wire_type"],
+            "id": call["provider_id"],
+            "name": call["name"],
+            "input": loads(call["arguments"]),
+        }
     wire_type = call.get("wire_type", "")
     if wire_type not in _TABLES:
         wire_type = _BY_KIND.get(call.get("kind", ""), "tool_use")
@@ -93,4 +108,3 @@ def write_call(part: Part) -> dict[str, Json]:
     if "arguments" not in call and "arguments_error" in call and "input" not in body:
         body["input"] = spelling(part).get("input", {})
     return body
-

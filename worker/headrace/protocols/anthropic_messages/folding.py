@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from headrace.errors import FramingError
 from headrace.json_text import Json, loads
 from headrace.protocols.anthropic_messages.calls import KINDS as CALLS
+from headrace.protocols.anthropic_messages.calls import escaped
 
 #: Deltas that append a string: delta type -> (its field, the block's field).
 APPENDED = {
@@ -15,7 +16,12 @@ APPENDED = {
     "input_json_delta": ("partial_json", "input"),
 }
 #: Blocks that a delta without one may open: nothing but the delta's own content has to be known of them.
-_IMPLIED = {"text_delta": "text", "citations_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking"}
+_IMPLIED = {
+    "text_delta": "text",
+    "citations_delta": "text",
+    "thinking_delta": "thinking",
+    "signature_delta": "thinking",
+}
 #: Numbers that come as increments.
 _SUMMED = frozenset(["estimated_tokens"])
 #: Where a block keeps deltas that nobody knows.
@@ -119,7 +125,7 @@ class FoldedBlock:
         if not text.strip():
             return None if started else text
         try:
-            self.value["input"] = loads(text)
+            self.value["input"] = loads(escaped(text))
         except FramingError:
             if self.value.get("type") not in CALLS:
                 self.odd.append({"type": "input_json_delta", "partial_json": text})

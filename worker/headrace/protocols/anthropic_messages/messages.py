@@ -12,18 +12,20 @@ from headrace.protocols.anthropic_messages.blocks import read_blocks, write_bloc
 from headrace.protocols.anthropic_messages.wire import listed
 
 _MESSAGE = Table(Field("role", "role"))
+_STRING = dumps({"content": "string"})
 
 
-def read_message(
-    value: Json, reading: Reading, position: int, streamed: Mapping[int, str] | None = None
-) -> Message:
+def read_message(value: Json, reading: Reading, position: int, streamed: Mapping[int, str] | None = None) -> Message:
     """One message; what is no object is kept raw as its one part."""
     if type(value) is not dict:
         reading.unknown_type("message", None)
         return {"parts": [{"type": "unknown", "raw": dumps(value)}], "wire": dumps({"value": True})}
-    content, role = value.get("content"), value.get("role")
+    content: Json = value.get("content")
+    role: Json = value.get("role")
     if len(value) == 2 and type(content) is list and content and is_text(role):
         return {"role": role, "parts": read_blocks(content, reading, position, streamed)}
+    if len(value) == 2 and is_text(content) and is_text(role):
+        return {"role": role, "parts": [{"type": "text", "text": content}], "wire": _STRING}
     message: Message = {}
     left = _MESSAGE.read(value, message, skip=("content",))
     _read_content(value, message, left, reading, position, streamed)
@@ -52,7 +54,7 @@ def _read_content(
     position: int,
     streamed: Mapping[int, str] | None,
 ) -> None:
-    content = value.get("content")
+    content: Json = value.get("content")
     if is_text(content):
         message["parts"] = [{"type": "text", "text": content}]
         left.wire["content"] = "string"
@@ -70,6 +72,8 @@ def is_system(message: Message) -> bool:
 def write_message(message: Message) -> Json:
     """The inverse of `read_message`."""
     parts = message.get("parts") or []
+    if len(message) == 2 and parts and "role" in message:
+        return {"role": message["role"], "content": [write_block(part) for part in parts]}
     spelled = spelling(message)
     if spelled.get("value"):
         return loads(parts[0].get("raw", "null")) if parts else None

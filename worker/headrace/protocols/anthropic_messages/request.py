@@ -6,7 +6,7 @@ without. Bedrock and Vertex leave the model out (it is in the URL) and name ``an
 
 from __future__ import annotations
 
-from headrace.canonical.fields import ARRAY, BOOL, DOUBLE, JSON, LONG, OBJECT, TEXTS, Field, Leftover, Other, Table
+from headrace.canonical.fields import BOOL, DOUBLE, JSON, LONG, OBJECT, TEXTS, Field, Leftover, Other, Table
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import CanonicalRecord
 from headrace.errors import WireError
@@ -20,7 +20,7 @@ from headrace.protocols.anthropic_messages.messages import (
     write_system,
 )
 from headrace.protocols.anthropic_messages.tools import MODE, read_tool, write_tool
-from headrace.protocols.anthropic_messages.wire import NEGATED, listed, present
+from headrace.protocols.anthropic_messages.wire import NEGATED, listed, paths, present
 
 #: Settings without a field of their own. Secrets of mcp_servers are redacted before a codec sees them.
 OTHER_SETTINGS = (
@@ -53,7 +53,7 @@ _REQUEST = Table(
     *(Other(key, "parameters.other") for key in OTHER_SETTINGS),
 )
 _STRUCTURED = ("messages", "system", "tools")
-_CONTINUATION = ("container", "fallback_credit_token", "thread.previous_message_id")
+_CONTINUATION = paths("container", "fallback_credit_token", "thread.previous_message_id")
 
 
 def read_request(body: dict[str, Json], reading: Reading) -> CanonicalRecord:

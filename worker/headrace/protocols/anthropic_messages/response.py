@@ -16,7 +16,7 @@ from headrace.protocols.anthropic_messages import batch, failures
 from headrace.protocols.anthropic_messages.finish import set_finish
 from headrace.protocols.anthropic_messages.messages import read_message, write_message
 from headrace.protocols.anthropic_messages.usage import read_usage, write_usage
-from headrace.protocols.anthropic_messages.wire import present
+from headrace.protocols.anthropic_messages.wire import paths, present
 
 _RESPONSE = Table(
     Const("type", "message"),
@@ -38,7 +38,7 @@ _MESSAGE = ("role", "content")
 _ERROR = ("error", "request_id")
 #: A record with an error and any of these is a message. An error that was not on the wire is not written into it.
 _MESSAGE_FIELDS = ("messages", "usage", "response_id", "raw_finish_reason", "extras", "wire")
-_CONTINUATION = ("container.id", "stop_details.fallback_credit_token")
+_CONTINUATION = paths("container.id", "stop_details.fallback_credit_token")
 
 
 def read_response(body: dict[str, Json], reading: Reading, layout: Any = None) -> CanonicalRecord:

@@ -13,7 +13,7 @@ from headrace.json_text import Json, dumps, loads
 from headrace.protocols.anthropic_messages import media
 from headrace.protocols.anthropic_messages.calls import TOOLSET_KINDS
 from headrace.protocols.anthropic_messages.media import CACHE_CONTROL
-from headrace.protocols.anthropic_messages.wire import listed, present
+from headrace.protocols.anthropic_messages.wire import listed, paths, present
 
 _ID = Field("tool_use_id", "tool_result.tool_call_id")
 _IS_ERROR = Field("is_error", "tool_result.is_error", BOOL)
@@ -53,13 +53,16 @@ _TABLES = {
 KINDS = {"tool_result": "function", "mcp_tool_result": "mcp", **dict.fromkeys(SERVER_RESULTS, "server")}
 _TEXT_PIECE = Table(Const("type", "text"), Field("text", "text"), CACHE_CONTROL)
 
-_CONTINUATION = (
-    "toolset_name",
-    "caller.tool_id",
-    "content[].encrypted_content",
-    "content.encrypted_content",
-    "content.encrypted_stdout",
-)
+#: What the provider needs back, by block type.
+_CONTINUATION = {
+    "tool_result": paths("toolset_name"),
+    "web_search_tool_result": paths("caller.tool_id", "content[].encrypted_content"),
+    "web_fetch_tool_result": paths("caller.tool_id"),
+    "code_execution_tool_result": paths("content.encrypted_stdout"),
+    "advisor_tool_result": paths("content.encrypted_content"),
+}
+#: Keys of the common result of a client's tool, which needs no table.
+_PLAIN = {"type", "tool_use_id", "content"}
 
 
 def read_result(block: dict[str, Json], reading: Reading) -> Part:
@@ -67,6 +70,12 @@ def read_result(block: dict[str, Json], reading: Reading) -> Part:
     wire_type = block["type"]
     result: ToolResult = {"kind": KINDS[wire_type], "wire_type": wire_type}
     part: Part = {"type": "tool_result", "tool_result": result}
+    if block.keys() == _PLAIN and wire_type == "tool_result" and is_text(block["tool_use_id"]):
+        result["tool_call_id"] = block["tool_use_id"]
+        left = Leftover()
+        _read_content(block, result, left, reading)
+        left.store(part)
+        return part
     left = _TABLES[wire_type].read(block, part, skip=("content",))
     _read_content(block, result, left, reading)
     left.store(part)
@@ -75,14 +84,14 @@ def read_result(block: dict[str, Json], reading: Reading) -> Part:
             result["kind"] = TOOLSET_KINDS[result["server_name"]]
     elif wire_type in SERVER_RESULTS:
         _set_error(block.get("content"), result)
-    continuation = present(block, _CONTINUATION)
+    continuation = present(block, _CONTINUATION.get(wire_type, ()))
     if continuation:
         part["continuation"] = continuation
     return part
 
 
 def _read_content(block: dict[str, Json], result: ToolResult, left: Leftover, reading: Reading) -> None:
-    content = block.get("content")
+    content: Json = block.get("content")
     if is_text(content):
         result["content"] = [{"type": "text", "text": content}]
         left.wire["content"] = "string"
@@ -99,7 +108,8 @@ def _set_error(content: Json, result: ToolResult) -> None:
     """A server tool says that it failed by the type of its content. Derived: the writer does not need it."""
     if type(content) is not dict:
         return
-    kind, code = content.get("type"), content.get("error_code")
+    kind: Json = content.get("type")
+    code: Json = content.get("error_code")
     if (type(kind) is str and kind.endswith("_error")) or code is not None:
         result["is_error"] = True
         if is_text(code):

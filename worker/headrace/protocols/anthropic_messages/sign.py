@@ -9,7 +9,7 @@ from headrace.json_text import Json, loads
 from headrace.reassembly.pieces import SIGN_HARD, SIGN_NONE
 
 #: Cheap first look: without one of these there is no last event in the bytes.
-_HINTS = (b'"message_stop"', b'"error"')
+_STOP, _ERROR = b'"message_stop"', b'"error"'
 _LAST = frozenset(["message_stop", "error"])
 #: Inside a JSON string every quote is escaped, so content never looks like this.
 _FIRST_KEY = re.compile(rb'\{\s*"type"\s*:\s*"(?:message_stop|error)"')
@@ -22,14 +22,14 @@ def sign(payload: bytes) -> int:
     A whole event is judged by its own type, never by what it holds. A slice may cut an event: then the event's
     first key decides.
     """
-    if not any(hint in payload for hint in _HINTS):
+    if _STOP not in payload and _ERROR not in payload:
         return SIGN_NONE
     lines = _DATA.findall(payload.replace(b"\r", b"\n"))
     return SIGN_HARD if any(_ends(line) for line in (lines or [payload])) else SIGN_NONE
 
 
 def _ends(line: bytes) -> bool:
-    if not any(hint in line for hint in _HINTS):
+    if _STOP not in line and _ERROR not in line:
         return False
     try:
         event: Json = loads(line)

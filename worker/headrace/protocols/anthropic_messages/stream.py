@@ -15,10 +15,11 @@ end; content is ordered by the wire's block index. What the whole body would not
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from headrace.json_text import Json
-from headrace.protocols.anthropic_messages.folding import FoldedBlock
+from headrace.protocols.anthropic_messages.folding import APPENDED, FoldedBlock
 from headrace.protocols.codec import Folded
 
 #: Keys of the message that are built from events of their own; a message_delta cannot set them.
@@ -83,6 +84,7 @@ class _Folding:
 
     def __init__(self) -> None:
         self.messages: list[_Message] = []
+        self.run: _Run | None = None
 
     def current(self) -> _Message:
         return self.messages[-1] if self.messages else self.next()
@@ -164,7 +166,7 @@ def _block_start(folding: _Folding, event: dict[str, Json]) -> _Message:
     value = event["content_block"]
     block = FoldedBlock(value)
     message.add(event.get("index"), block)
-    if type(value) is dict and value.get("type") == "fallback":
+    if type(value) is dict and value.get("type") == "fallback" and "model" in message.body:
         served = value.get("to")
         if type(served) is dict and type(served.get("model")) is str:
             message.body["model"] = served["model"]
@@ -205,6 +207,9 @@ def _block_delta(folding: _Folding, event: dict[str, Json]) -> _Message:
     unknown = block.apply(delta)
     if unknown is not None:
         message.unknown.append(("delta", unknown))
+    elif type(event.get("index")) is int and delta["type"] in APPENDED:
+        source, field = APPENDED[delta["type"]]
+        folding.run = _Run(message, event["index"], delta["type"], source, block.buffers[field].append)
     if len(event) > 3:
         _keep(block, event, ("type", "index", "delta"), message)
     return message
@@ -284,9 +289,36 @@ _EVENTS: dict[str, _Handler] = {
 }
 
 
+@dataclass(slots=True)
+class _Run:
+    """Deltas that follow one another into the same string of the same block: nearly all events of a stream."""
+
+    message: _Message
+    index: int
+    kind: str
+    source: str
+    append: Callable[[str], None]
+
+
 def fold(events: Sequence[Json]) -> list[Folded]:
     """Events of one stream -> its responses. Never raises; see the module for what is dropped and kept."""
     folding = _Folding()
+    run: _Run | None = None
     for event in events:
+        if run is not None and type(event) is dict and len(event) == 3 and event.get("index") == run.index:
+            delta = event.get("delta")
+            if (
+                type(delta) is dict
+                and len(delta) == 2
+                and delta.get("type") == run.kind
+                and event.get("type") == "content_block_delta"
+            ):
+                text = delta.get(run.source)
+                if type(text) is str:
+                    run.append(text)
+                    run.message.events += 1
+                    continue
+        folding.run = None
         folding.event(event)
+        run = folding.run
     return [message.folded() for message in folding.messages]

@@ -35,33 +35,26 @@ _TOOL = Table(
     *(Other(key, "config") for key in _CONFIG),
 )
 
-#: Name of the type without its date -> who runs it and how it is declared.
-KINDS = {
-    "custom": "function",
-    "bash": "shell",
-    "text_editor": "editor",
-    "memory": "memory",
-    "computer": "computer",
-    "computer_toolset": "computer",
-    "browser_toolset": "browser",
-    "web_search": "server",
-    "web_fetch": "server",
-    "code_execution": "server",
-    "tool_search_tool_bm25": "server",
-    "tool_search_tool_regex": "server",
-    "advisor": "server",
-    "mcp_toolset": "mcp",
+#: Name of the type without its date -> who runs it and how it is declared, and the dates that are known.
+_TYPES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "custom": ("function", ("",)),
+    "bash": ("shell", ("20241022", "20250124")),
+    "text_editor": ("editor", ("20241022", "20250124", "20250429", "20250728")),
+    "memory": ("memory", ("20250818",)),
+    "computer": ("computer", ("20241022", "20250124", "20251124")),
+    "computer_toolset": ("computer", ("20260801",)),
+    "browser_toolset": ("browser", ("20260801",)),
+    "web_search": ("server", ("20250305", "20260209", "20260318")),
+    "web_fetch": ("server", ("20250910", "20260209", "20260309", "20260318")),
+    "code_execution": ("server", ("20250522", "20250825", "20260120", "20260521")),
+    "tool_search_tool_bm25": ("server", ("", "20251119")),
+    "tool_search_tool_regex": ("server", ("", "20251119")),
+    "advisor": ("server", ("20260301",)),
+    "mcp_toolset": ("mcp", ("",)),
 }
+KINDS = {name: kind for name, (kind, _) in _TYPES.items()}
 #: Types that the API is known to take. A newer version of a known tool is read the same way, and counted.
-KNOWN_TYPES = frozenset(
-    """custom bash_20241022 bash_20250124 text_editor_20241022 text_editor_20250124 text_editor_20250429
-    text_editor_20250728 code_execution_20250522 code_execution_20250825 code_execution_20260120
-    code_execution_20260521 memory_20250818 web_search_20250305 web_search_20260209 web_search_20260318
-    web_fetch_20250910 web_fetch_20260209 web_fetch_20260309 web_fetch_20260318 tool_search_tool_bm25
-    tool_search_tool_bm25_20251119 tool_search_tool_regex tool_search_tool_regex_20251119 computer_20241022
-    computer_20250124 computer_20251124 computer_toolset_20260801 browser_toolset_20260801 advisor_20260301
-    mcp_toolset""".split()
-)
+KNOWN_TYPES = frozenset(f"{name}_{date}" if date else name for name, (_, dates) in _TYPES.items() for date in dates)
 #: Toolsets have no name on the wire; the canonical one is what calls of their members name.
 _UNNAMED = {"computer_toolset": "computer", "browser_toolset": "browser", "mcp_toolset": "mcp_toolset"}
 _DATE = re.compile(r"_\d{8}$")
@@ -81,7 +74,7 @@ def read_tool(value: Json, reading: Reading) -> Tool:
         return {"kind": "unknown", "config": dumps(value), "wire": dumps({"value": True})}
     tool: Tool = {}
     left = _TOOL.read(value, tool)
-    wire_type = value.get("type")
+    wire_type: Json = value.get("type")
     base = _base(wire_type) if is_text(wire_type) else "custom"
     tool["kind"] = KINDS.get(base, "unknown")
     if wire_type is not None and not (is_text(wire_type) and wire_type in KNOWN_TYPES):

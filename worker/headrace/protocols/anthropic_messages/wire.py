@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from headrace.canonical.fields import Kind, Leftover
 from headrace.json_text import Json
@@ -14,7 +14,9 @@ NEGATED = Kind(lambda value: type(value) is bool, lambda value: not value, lambd
 def renamed(names: Mapping[str, str]) -> Kind:
     """A kind of field whose values have other names in the canonical shape; other values do not fit."""
     back = {shape: wire for wire, shape in names.items()}
-    return Kind(lambda value: type(value) is str and value in names, names.__getitem__, lambda name: back.get(name, name))
+    return Kind(
+        lambda value: type(value) is str and value in names, names.__getitem__, lambda name: back.get(name, name)
+    )
 
 
 def listed(body: Mapping[str, Json], key: str, left: Leftover) -> list[Json]:
@@ -33,12 +35,21 @@ def listed(body: Mapping[str, Json], key: str, left: Leftover) -> list[Json]:
     return []
 
 
-def present(body: Json, paths: Iterable[str]) -> list[str]:
-    """Those of the paths that hold a value; ``a.b`` steps into objects, ``a[].b`` into the elements of a list."""
-    return [path for path in paths if _holds(body, path.split("."))]
+#: Paths as named, with their steps; made once by `paths`.
+Paths = tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def _holds(value: Json, steps: list[str]) -> bool:
+def paths(*names: str) -> Paths:
+    """Paths to look for with `present`: ``a.b`` steps into objects, ``a[].b`` into the elements of a list."""
+    return tuple((name, tuple(name.split("."))) for name in names)
+
+
+def present(body: Json, wanted: Paths) -> list[str]:
+    """The names of those paths that hold a value."""
+    return [name for name, steps in wanted if _holds(body, steps)]
+
+
+def _holds(value: Json, steps: tuple[str, ...]) -> bool:
     if not steps:
         return value not in (None, "", [], {})
     if type(value) is not dict:
@@ -47,4 +58,4 @@ def _holds(value: Json, steps: list[str]) -> bool:
     if name.endswith("[]"):
         elements = value.get(name[:-2])
         return type(elements) is list and any(_holds(element, rest) for element in elements)
-    return _holds(value.get(name), rest)
+    return name in value and _holds(value[name], rest)
