@@ -1,0 +1,53 @@
+# `make` lists the targets. Everything but `up`, `down` and `status` makes the virtualenv first.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+STACK := $(PYTHON) deploy/local/stack.py
+PYTEST_ARGS ?= -n auto --dist loadfile
+
+.DEFAULT_GOAL := help
+.PHONY: help up down status demo test lint format lock system
+
+help: ## List the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+up: ## Start Kafka and Redis for development; print the settings
+	@$(STACK) up
+
+down: ## Stop them; their data is kept
+	@$(STACK) down
+
+status: ## Say what runs, where, and where its log is
+	@$(STACK) status
+
+demo: system $(READY) ## Start Kafka and Redis and show the worker at work
+	@settings=$$($(STACK) up) && env $$settings $(BIN)/headrace demo
+
+test: system lint ## Lint, then run the whole test suite against real Kafka and Redis
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(READY) ## ruff and mypy
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(READY) ## Let ruff put the code in order
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+lock: ## Pin the newest dependencies that pyproject.toml allows (needs uv)
+	uv pip compile pyproject.toml --extra test --extra lint --universal --python-version 3.11 --upgrade \
+		--no-header --no-annotate --no-emit-index-url --no-emit-find-links --output-file requirements.lock
+
+# Installs Debian packages when it may, else says which are missing.
+system:
+	@PYTHON=$(PYTHON) deploy/local/system.sh
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=…")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --requirement requirements.lock
+	$(BIN)/pip install --quiet --no-deps --editable .
+	@touch $@
