@@ -189,5 +189,5 @@ class Store(Protocol):
         ...
 
     async def open_calls(self) -> int:
-        """Number of states that hold pieces, for the gauge."""
+        """Number of states not closed yet, for the gauge; a call that moved between partitions may count twice."""
         ...

@@ -1,0 +1,103 @@
+-- Append one call's share of a batch: `State.take`.
+-- ARGV[1]: the share, msgpack array. ARGV[2]: its packed fragment, absent when there is none to store.
+
+local packed = cmsgpack.unpack(ARGV[1])
+local share = {}
+read_fields(share, {'ident', 'source', 'offset', 'first_offset', 'seqs', 'last', 'hard', 'soft', 'count', 'ended',
+  'last_seen', 'idle', 'grace', 'whole', 'open_ttl', 'tombstone_ttl'}, packed, 0)
+local fragment = ARGV[2]
+
+local function is_news(state, through, log_through)
+  if #share.seqs > 0 then return share.seqs[#share.seqs][2] > through end
+  if share.last > 0 then
+    return (state.source ~= '' and state.source ~= share.source) or share.last > log_through
+  end
+  if share.last == 0 then return math.max(through, log_through) < 0 end
+  return state.numbered and share.count > through + 1
+end
+
+local function covers(state)
+  return state.claim_round == 0 and state.home == share.source
+    and share.first_offset <= state.claim_offset and state.claim_offset <= share.offset
+end
+
+local function merge_log(state, log_through)
+  state.loose = state.loose or is_news(state, top(state), log_through)
+  if share.last ~= 0 then
+    if state.source == '' then
+      state.source = share.source
+    elseif state.source ~= share.source then
+      state.source = MIXED
+    end
+  end
+  state.log_top = math.max(state.log_top, share.last)
+  state.log_hard = math.max(state.log_hard, share.hard, share.ended and share.offset or -1)
+end
+
+local function merge(state, log_through, soft)
+  if #share.seqs > 0 then
+    state.numbered = true
+    state.intervals = union(state.intervals, beyond(share.seqs, state.through))
+    if share.hard > state.through then state.hard = math.max(state.hard, share.hard) end
+  else
+    merge_log(state, log_through)
+  end
+  if share.count >= 0 then state.count = share.count end
+  state.soft = state.soft or ((share.soft or share.ended) and soft)
+  state.last_seen = math.max(state.last_seen, share.last_seen)
+  state.idle, state.grace = share.idle, share.grace
+  if state.status == OPEN then state.home = share.source end
+  if fragment then state.held = state.held + 1 end
+end
+
+local function limit_to_share(state)
+  if #share.seqs > 0 then
+    state.limit = math.min(state.limit, share.seqs[#share.seqs][2])
+  elseif share.last > 0 then
+    state.log_limit = math.min(state.log_limit, share.last)
+    state.loose = state.log_top > state.log_limit
+  else
+    state.settles = true
+  end
+  if state.limit < top(state) or state.loose then state.settled = 0 end
+  note_gaps(state)
+end
+
+local function take_claimed(state, late)
+  local news = is_news(state, state.limit, state.log_limit)
+  local kept = fragment ~= nil or not news
+  if not covers(state) then
+    if fragment then merge(state, state.log_limit, news) end
+    return 'claimed', {late = late, kept = kept}
+  end
+  merge(state, state.log_limit, news)
+  if state.by_due then state.by_due, state.claim_offset = false, share.offset end
+  show(state)
+  return 'ready', {again = true, kept = kept}
+end
+
+local function take(state)
+  local late = overlap(share.seqs, state.gaps)
+  if state.final then return 'duplicate', {late = late} end
+  if state.status == CLOSED then
+    if not is_news(state, state.through, state.log_through) then return 'duplicate', {late = late} end
+    state.status = OPEN
+  end
+  if state.status == CLAIMED then return take_claimed(state, late) end
+  merge(state, state.log_through, true)
+  if not share.whole and not complete(state) then return 'open', {late = late} end
+  claim(state, share.source, share.offset, 0, false)
+  if share.whole then limit_to_share(state) end
+  return 'ready', {late = late}
+end
+
+local state, foreign = load_state(share.ident)
+if foreign then return foreign end
+state = state or new_state(share.ident)
+local held = state.held
+local outcome, options = take(state)
+if outcome ~= 'duplicate' then
+  if state.held > held and redis.call('RPUSH', KEYS[2], fragment) ~= state.held then return lost() end
+  save_state(state, share.open_ttl, share.tombstone_ttl)
+end
+return answer(state, outcome, options) or lost()
