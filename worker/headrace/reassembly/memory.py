@@ -78,6 +78,11 @@ class MemoryStore:
             self._opened_file.close()
             self._opened_file = None
 
+    @property
+    def resident_bytes(self) -> int:
+        """Bytes of fragments held in memory; `append` and `close` leave it within the budget."""
+        return self._resident_bytes
+
     # The contract
 
     async def append(self, appends: Sequence[Append]) -> list[Answer]:

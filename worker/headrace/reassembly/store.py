@@ -177,7 +177,7 @@ class Store(Protocol):
 
         ``committed`` is the partition's committed offset (the next to read), ``committed_round`` the round
         committed with it: a state whose claim lies before it was emitted already and is closed here instead of
-        being answered. States that `due` claimed at or after it are answered again, over and above ``limit``, in
+        being answered (for good, if `due` or a whole unit had claimed it). States that `due` claimed at or after it are answered again, over and above ``limit``, in
         every batch that reaches their claim: call `due` in every batch, once, and close what it gave before the
         next. (Claims of appends are answered again by the replayed append.) Ordered by deadline; with
         ``now=FOREVER`` in a memory store by first appearance.

@@ -147,7 +147,7 @@ local function answer(state, outcome, options)
   if not (ready and (options.again or limit < reach)) then limit = -1 end
   local reply = {cmsgpack.pack({state.ident, outcome, through, limit, state.emitted, state.final, state.numbered,
     options.late or {}, options.kept ~= false, state.status, state.home, state.claim_offset, state.claim_round,
-    deadline(state), options.again or false})}
+    state.due_since or deadline(state), options.again or false})}
   if ready and state.held > 0 then
     local fragments = redis.call('LRANGE', KEYS[2], 0, -1)
     if #fragments ~= state.held then return nil end
@@ -180,6 +180,7 @@ local function show(state)
 end
 
 local function claim(state, source, offset, round, by_due)
+  state.due_since = complete(state) and -1 or deadline(state)
   state.status = CLAIMED
   state.home, state.claim_offset, state.claim_round = source, offset, round
   state.by_due, state.settles = by_due, by_due
