@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import msgspec
 
@@ -108,7 +109,7 @@ def response(capture: Capture) -> Normalized:
         return Normalized([_http_error(capture, origin, unreadable)])
 
 
-def stream(facts: CallFacts, pieces: Sequence[Piece], *, first_ordinal: int, timed_out: bool) -> Normalized:
+def stream(facts: CallFacts, pieces: Sequence[Piece], *, first_ordinal: int) -> Normalized:
     """The pieces of one segment, in order, -> its response records.
 
     Whether a response ended is the wire's own evidence; `end` and `error` captures only say why it did not.
@@ -123,14 +124,18 @@ def stream(facts: CallFacts, pieces: Sequence[Piece], *, first_ordinal: int, tim
     for run in _runs(streamed):
         part = _run_events(run, facts.http)
         framed.events += part.events
-        framed.remainder = part.remainder
+        if part.remainder:
+            framed.events.append(_cut_off(part.remainder))
     failure = next((piece for piece in pieces if piece.kind == "error"), None)
     if failure is not None and not streamed:
         return Normalized([_transport_error(origin, failure)])
-    if not framed.events and not framed.remainder:
+    if not framed.events:
         return Normalized(complete=False)
     origin = _known(origin, "stream", [event.value for event in framed.events])
-    made = _folded(origin, framed, first_ordinal=first_ordinal, reason=_reason(pieces, timed_out))
+    made = _folded(origin, framed, first_ordinal=first_ordinal, reason=_reason(pieces))
+    if first_ordinal == 0 and _has_gap(streamed):
+        for record in made.records:
+            record["status"], record["status_reason"] = "incomplete", "missing_pieces"
     if failure is not None and made.records and not made.complete:
         record = made.records[-1]
         record["status"] = "failed"
@@ -151,6 +156,10 @@ def _events(payload: bytes, form: str, http: Http | None) -> Framed:
         return Framed([FramedEvent(payload, value)], form="json")
     encoding = http.headers.get("content-encoding") if http else None
     return read_body(payload, encoding)
+
+
+def _cut_off(remainder: bytes) -> FramedEvent:
+    return FramedEvent(remainder, remainder.decode("utf-8", "replace"), None, "the end of the body cut it off")
 
 
 def _single(framed: Framed, what: str) -> dict[str, Json]:
@@ -192,7 +201,10 @@ def _run_events(run: Sequence[Piece], http: Http | None) -> Framed:
 
 
 def _json_event(piece: Piece) -> FramedEvent:
-    value: Json = loads(piece.payload)
+    try:
+        value: Json = loads(piece.payload)
+    except FramingError as error:
+        return FramedEvent(piece.payload, piece.payload.decode("utf-8", "replace"), None, error.message)
     if piece.direction is not None:
         value = {"from": piece.direction, "frame": value}
     return FramedEvent(piece.payload, value)
@@ -204,10 +216,10 @@ def _json_event(piece: Piece) -> FramedEvent:
 def _folded(origin: Origin, framed: Framed, *, first_ordinal: int, reason: str) -> Normalized:
     """Fold events into records; events that no response could take become dead letters."""
     made = Normalized()
+    if framed.remainder:
+        framed.events.append(_cut_off(framed.remainder))
     bad = [event for event in framed.events if event.error is not None]
     made.dead_letters += [_bad_event(event.data, event.error or "", origin) for event in bad]
-    if framed.remainder:
-        made.dead_letters.append(_bad_event(framed.remainder, "the end of the body cut it off", origin))
     folded = _codec(origin).fold([event.value for event in framed.events if event.error is None])
     for ordinal, one in enumerate(folded, first_ordinal):
         made.records.append(_folded_record(origin, one, ordinal, reason))
@@ -263,16 +275,16 @@ def _transport_error(origin: Origin, failure: Piece) -> CanonicalRecord:
     return _finish_response(shape, reading, origin)
 
 
-def _reason(pieces: Sequence[Piece], timed_out: bool) -> str:
-    """Why a stream without its last event stopped: the closing capture's word, a gap, or the wire's silence."""
-    outcomes = {piece.outcome for piece in pieces if piece.outcome}
-    for outcome in ("aborted", "timeout"):
-        if outcome in outcomes:
-            return outcome
-    numbers = [piece.seq for piece in pieces if piece.seq is not None and piece.kind == "stream"]
-    if timed_out and any(after != before + 1 for before, after in zip(numbers, numbers[1:], strict=False)):
-        return "missing_pieces"
-    return "no_terminal_event"
+def _reason(pieces: Sequence[Piece]) -> str:
+    """Why a stream without its last event stopped: the closing capture's word, or the wire's silence."""
+    outcomes = {piece.outcome for piece in pieces}
+    return next((outcome for outcome in ("aborted", "timeout") if outcome in outcomes), "no_terminal_event")
+
+
+def _has_gap(pieces: Sequence[Piece]) -> bool:
+    """Whether numbers are missing; a stream may be numbered from 0 or from 1."""
+    numbers = [piece.seq for piece in pieces if piece.seq is not None]
+    return bool(numbers) and (numbers[0] > 1 or any(after != before + 1 for before, after in pairwise(numbers)))
 
 
 def _bad_event(data: bytes, reason: str, origin: Origin) -> DeadLetter:

@@ -22,6 +22,7 @@ import msgspec
 from headrace import normalize, records
 from headrace.canonical.shape import CanonicalRecord, DeadLetter
 from headrace.capture import envelope
+from headrace.capture.avro_form import AvroCaptures
 from headrace.capture.mapping import Mapping as SourceMapping
 from headrace.capture.model import Capture, Inbound
 from headrace.capture.model import Source as Coordinates
@@ -118,7 +119,8 @@ class _Offer:
 class Pipeline:
     """Turns batches of messages into records. One per worker; batches one after another.
 
-    mappings: source mapping by topic, for producers that were there before Headrace.
+    mappings: source mapping by topic, for producers that were there before Headrace. avro: the reader of Avro
+    captures that knows a schema registry.
     """
 
     def __init__(
@@ -126,10 +128,12 @@ class Pipeline:
         store: Store,
         *,
         mappings: Mapping[str, SourceMapping] | None = None,
+        avro: AvroCaptures | None = None,
         patience: Patience | None = None,
     ) -> None:
         self._store = store
-        self._mappings = dict(mappings or {})
+        self._mappings = {} if mappings is None else mappings
+        self._avro = avro
         self._patience = patience or Patience()
         self._signs = Signs()
 
@@ -197,16 +201,18 @@ class Pipeline:
 
     def _captures(self, message: Inbound, index: int, batch: Batch) -> Sequence[Capture]:
         try:
-            read = envelope.read_captures(message, self._mappings.get(message.source.topic))
-        except HeadraceError as error:
-            batch.dead_letters.append((index, records.dead_letter_of(error, message)))
-            return ()
+            read = envelope.read_captures(message, self._mappings.get(message.source.topic), self._avro)
         except Exception as fault:
             ours = records.unexpected(fault, _place(message.source))
             batch.dead_letters.append((index, records.dead_letter_of(ours, message, fault)))
             return ()
         batch.dead_letters += [
-            (index, records.dead_letter(reject.error, [message.source], reject.value, key=message.key))
+            (
+                index,
+                records.dead_letter(
+                    reject.error, [message.source], reject.value, key=message.key, headers=message.headers
+                ),
+            )
             for reject in read.rejects
         ]
         return read.captures

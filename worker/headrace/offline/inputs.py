@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
@@ -10,9 +11,11 @@ import fastavro
 import fsspec
 
 from headrace.canonical.avro import load_schema
-from headrace.capture.envelope import capture_from_avro, write_json
+from headrace.capture.avro_form import default_avro
+from headrace.capture.json_form import write_json
 from headrace.capture.model import Inbound, Source
 from headrace.errors import CaptureError
+from headrace.kafka.wire import SingleObject
 
 _COMPRESSION = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
 _AVRO_MAGIC = b"Obj\x01"
@@ -89,6 +92,18 @@ class Reader:
 
 def _avro_records(file: InputFile, raw: IO[bytes]) -> Iterator[Inbound]:
     """Records of a container, in the JSON form: one envelope reader serves all input files."""
-    for number, record in enumerate(fastavro.reader(raw, load_schema("raw_capture")), 1):
+    captures = default_avro()
+    for number, body in enumerate(_bodies(raw), 1):
         source = Source(file.path, 0, number, 0)
-        yield Inbound(source, write_json(capture_from_avro(record, source)))
+        yield Inbound(source, write_json(captures.read(Inbound(source, body))))
+
+
+def _bodies(raw: IO[bytes]) -> Iterator[bytes]:
+    """Each record as a single-object value, resolved from the container's schema to ours."""
+    schema = load_schema("raw_capture")
+    framing = SingleObject(schema)
+    ours = fastavro.parse_schema(schema)
+    for record in fastavro.reader(raw, ours):
+        body = io.BytesIO()
+        fastavro.schemaless_writer(body, ours, record)
+        yield framing.encode(body.getvalue())

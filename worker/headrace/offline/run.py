@@ -70,7 +70,7 @@ class _Part:
     """One pipeline with its encoders: the whole run, or one process's part of it."""
 
     def __init__(self, format_name: Format, mapping: SourceMapping | None, memory_bytes: int) -> None:
-        self._store = MemoryStore(spill_bytes=memory_bytes)
+        self._store = MemoryStore(budget=memory_bytes)
         self._mapping = mapping
         self._mappings: dict[str, SourceMapping] = {}
         self._pipeline = Pipeline(self._store, mappings=self._mappings)

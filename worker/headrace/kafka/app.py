@@ -1,0 +1,196 @@
+"""The worker as a Faust app: Faust supervises, serves metrics and health, and runs the pump as one of its services.
+
+Agents that follow canonical records (analytics, re-serialization) belong to this app. The hot path does not: a
+Faust agent costs tens of microseconds a message, so raw topics are read by `headrace.kafka.pump`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import faust
+import structlog
+from faust.web import Request, Response, View
+from mode import Service
+from yarl import URL
+
+from headrace.capture.mapping import Mapping, load_mapping
+from headrace.contract import mapping_text
+from headrace.kafka.outputs import Outputs
+from headrace.kafka.pump import Pump
+from headrace.kafka.registry import Registry
+from headrace.metrics import Metrics
+from headrace.pipeline import Patience, Pipeline
+from headrace.reassembly.memory import MemoryStore
+from headrace.reassembly.redis_store import RedisStore
+from headrace.reassembly.store import Store
+from headrace.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+_SECOND = 1_000_000
+_METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_GAUGE_SECONDS = 5.0
+
+
+class PumpService(Service):
+    """Faust's view of the pump: started and stopped with the app, and a crash of it is the app's."""
+
+    def __init__(self, settings: Settings, metrics: Metrics, **options: Any) -> None:
+        super().__init__(**options)
+        self._settings = settings
+        self._metrics = metrics
+        self.pump: Pump | None = None
+        self._running: asyncio.Task[None] | None = None
+
+    async def on_start(self) -> None:
+        """Begin to read; what fails later is raised by `watch`."""
+        self._running = asyncio.create_task(self._run(), name="pump")
+
+    async def on_stop(self) -> None:
+        """Finish the batches at hand, commit, and leave the group."""
+        if self.pump is not None:
+            self.pump.stop()
+        if self._running is not None:
+            await asyncio.wait([self._running])
+
+    @Service.task
+    async def watch(self) -> None:
+        """Raise what ended the pump, so that the app goes down with it instead of idling."""
+        assert self._running is not None
+        await asyncio.shield(self._running)
+
+    async def _run(self) -> None:
+        kafka, state = self._settings.kafka, self._settings.state
+        async with _store(self._settings) as store, _registry(self._settings) as registry:
+            outputs = await Outputs.create(
+                self._settings.topics.canonical, self._settings.topics.dead_letters, registry
+            )
+            patience = Patience(int(state.idle_seconds * _SECOND), int(state.grace_seconds * _SECOND))
+            self.pump = Pump(
+                Pipeline(store, mappings=_mappings(self._settings), patience=patience),
+                outputs,
+                self._metrics,
+                client=kafka.client(),
+                topics=self._settings.topics.raw,
+                group=kafka.group,
+                batch_messages=kafka.batch_messages,
+                batch_wait_ms=kafka.batch_wait_ms,
+                fetch_max_bytes=kafka.fetch_max_bytes,
+                max_message_bytes=kafka.max_message_bytes,
+                compression=None if kafka.compression == "none" else kafka.compression,
+                session_timeout_ms=kafka.session_timeout_ms,
+                start=kafka.start,
+            )
+            gauge = asyncio.create_task(self._count_open_calls(store), name="open calls")
+            try:
+                await self.pump.run()
+            finally:
+                gauge.cancel()
+
+    async def _count_open_calls(self, store: Store) -> None:
+        while True:
+            with contextlib.suppress(Exception):
+                self._metrics.open_calls.set(await store.open_calls())
+            await asyncio.sleep(_GAUGE_SECONDS)
+
+
+@contextlib.asynccontextmanager
+async def _store(settings: Settings) -> AsyncIterator[Store]:
+    """Redis when it is set; the worker's own memory otherwise, which only one worker can use."""
+    state = settings.state
+    if state.redis_url is None:
+        log.warning("state is kept in memory: run one worker only, and expect open calls to be read again")
+        yield MemoryStore()
+        return
+    store = RedisStore.from_url(
+        state.redis_url.get_secret_value(),
+        timeout=state.timeout_seconds,
+        prefix=state.prefix,
+        open_ttl=state.open_ttl_seconds,
+        tombstone_ttl=state.tombstone_ttl_seconds,
+    )
+    await store.connect()
+    try:
+        yield store
+    finally:
+        await store.aclose()
+
+
+@contextlib.asynccontextmanager
+async def _registry(settings: Settings) -> AsyncIterator[Registry | None]:
+    wanted = settings.registry
+    if wanted.url is None:
+        yield None
+        return
+    password = wanted.password.get_secret_value() if wanted.password else None
+    async with Registry(wanted.url, username=wanted.username, password=password) as registry:
+        yield registry
+
+
+def _mappings(settings: Settings) -> dict[str, Mapping]:
+    return {
+        topic: load_mapping(mapping_text(name), Path(name).stem) for topic, name in settings.topics.mappings.items()
+    }
+
+
+def create_app(settings: Settings) -> faust.App:
+    """The app, with the pump as a service and the pages /metrics and /health."""
+    metrics = Metrics()
+    kafka = settings.kafka
+    app = faust.App(
+        f"{kafka.group}-app",
+        broker=[URL(f"kafka://{server.strip()}") for server in kafka.bootstrap_servers.split(",")],
+        broker_credentials=_credentials(settings),
+        store="memory://",
+        web_host=settings.web.host,
+        web_port=settings.web.port,
+        web_bind=settings.web.host,
+        topic_disable_leader=True,
+        autodiscover=False,
+    )
+    service = PumpService(settings, metrics, loop=app.loop, beacon=app.beacon)
+
+    # Faust calls what it is given here when it starts; the pages need the same instance.
+    app.service(lambda **_: service)  # type: ignore[arg-type]
+    _add_pages(app, service, metrics)
+    return app
+
+
+def _add_pages(app: faust.App, service: PumpService, metrics: Metrics) -> None:
+    @app.page("/metrics")
+    class MetricsPage(View):
+        """Prometheus metrics."""
+
+        async def get(self, request: Request) -> Response:
+            return self.bytes(metrics.text(), content_type=_METRICS_TYPE)
+
+    @app.page("/health")
+    class HealthPage(View):
+        """200 while the pump reads; 503 before it does and after it ended."""
+
+        async def get(self, request: Request) -> Response:
+            reading = service.pump is not None and not service.should_stop
+            lanes = len(service.pump.lanes) if service.pump else 0
+            return self.json(
+                {"status": "reading" if reading else "starting", "lanes": lanes}, status=200 if reading else 503
+            )
+
+
+def _credentials(settings: Settings) -> Any:
+    """The pump's Kafka security, as Faust wants it."""
+    kafka = settings.kafka
+    client = kafka.client()
+    context = client.get("ssl_context")
+    if kafka.sasl_mechanism:
+        return faust.SASLCredentials(
+            mechanism=kafka.sasl_mechanism,
+            username=client["sasl_plain_username"],
+            password=client["sasl_plain_password"],
+            ssl_context=context,
+        )
+    return faust.SSLCredentials(context) if context else None
