@@ -1,0 +1,255 @@
+"""Stream chunks of streamGenerateContent -> whole responses.
+
+A chunk is a whole GenerateContentResponse with the next pieces. There is no event that says the end: a finishReason
+on every candidate does, or a blocked prompt, or an error. Chunks of several response ids are several responses.
+
+Dropped, because they say nothing: empty text alone in its chunk (see `PartFold`), and ``[DONE]``, which some proxies
+add. A field nobody knows keeps its last value; earlier values that differ go to ``stray`` together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from headrace.errors import HeadraceError
+from headrace.json_text import Json, dumps, loads
+from headrace.protocols.codec import Folded
+from headrace.protocols.google import keys
+from headrace.protocols.google.folding import PartFold, grow, owned
+from headrace.protocols.google.grammar import CANDIDATE, RESPONSE
+from headrace.reassembly.pieces import SIGN_HARD, SIGN_NONE, SIGN_SOFT
+
+#: Fields of a chunk whose last value counts.
+_RUNNING = frozenset({"modelVersion", "responseId", "createTime", "promptFeedback", "modelStatus", "error"})
+_CHUNK = _RUNNING | {"candidates", "usageMetadata"}
+#: Fields of a candidate whose last value counts, and those that grow from chunk to chunk.
+_LAST = frozenset(
+    {"index", "finishReason", "finishMessage", "tokenCount", "avgLogprobs", "safetyRatings", "continuationToken"}
+)
+_GROWING = frozenset({"groundingMetadata", "citationMetadata", "urlContextMetadata", "logprobsResult"})
+_CANDIDATE = _LAST | _GROWING | {"content"}
+
+
+class _Superseded(dict[str, list[Json]]):
+    """Values of fields nobody knows that a later chunk replaced."""
+
+    def put(self, target: dict[str, Json], key: str, value: Json) -> None:
+        if key in target and target[key] != value:
+            self.setdefault(key, []).append(target[key])
+        target[key] = value
+
+
+class _Candidate:
+    """One candidate as it streams."""
+
+    __slots__ = ("content", "fields", "fold", "has_content", "has_parts")
+
+    def __init__(self) -> None:
+        self.fields: dict[str, Json] = {}
+        self.content: dict[str, Json] = {}
+        self.fold = PartFold()
+        self.has_content = self.has_parts = False
+
+    def add(self, chunk: Mapping[str, Json], superseded: _Superseded) -> None:
+        fields = self.fields
+        for key, value in chunk.items():
+            if key == "content" and type(value) is dict:
+                self.has_content = True
+                for name, item in value.items():
+                    if name == "parts" and type(item) is list:
+                        self.has_parts = True
+                        self.fold.add(item)
+                    elif name == "role":
+                        self.content["role"] = item
+                    elif item is not None or name not in self.content:
+                        superseded.put(self.content, name, item)
+            elif value is None:
+                fields.setdefault(key, None)
+            elif key in _LAST:
+                fields[key] = value
+            elif key in _GROWING:
+                fields[key] = grow(fields[key], value) if key in fields else owned(value)
+            else:
+                superseded.put(fields, key, value)
+
+    def finish(self) -> dict[str, Json]:
+        if self.has_content:
+            if self.has_parts:
+                self.content["parts"] = self.fold.finish()
+            self.fields["content"] = self.content
+        return self.fields
+
+
+class _Response:
+    """One response as it streams."""
+
+    def __init__(self) -> None:
+        self.body: dict[str, Json] = {}
+        self.count = 0
+        self.snaked: list[str] = []
+        self._first: dict[str, Json] = {}
+        self._superseded = _Superseded()
+        self._candidates: dict[Any, _Candidate] = {}
+        self._foreign: list[Json] = []
+        self._has_candidates = False
+        self._usage: dict[str, Json] | None = None
+
+    def add(self, chunk: Mapping[str, Json], event: dict[str, Json]) -> None:
+        """chunk: the event, its known keys in camelCase."""
+        self.count += 1
+        if self.count == 1:
+            self._first = event
+        body = self.body
+        for key, value in chunk.items():
+            if key == "candidates" and type(value) is list:
+                self._add_candidates(value)
+            elif key == "usageMetadata" and type(value) is dict:
+                self._add_usage(value)
+            elif value is None:
+                body.setdefault(key, None)
+            elif key in _RUNNING:
+                body[key] = value
+            else:
+                self._superseded.put(body, key, value)
+
+    def _add_candidates(self, candidates: list[Json]) -> None:
+        self._has_candidates = True
+        for position, value in enumerate(candidates):
+            if type(value) is not dict:
+                self._foreign.append(value)
+                continue
+            if not _CANDIDATE.issuperset(value):
+                value, paths = keys.to_camel(value, CANDIDATE)
+                self.snaked += [f"candidates.{path}" for path in paths]
+            index = value.get("index", position)
+            place = index if type(index) is int else dumps(index)
+            candidate = self._candidates.get(place)
+            if candidate is None:
+                candidate = self._candidates[place] = _Candidate()
+            candidate.add(value, self._superseded)
+
+    def _add_usage(self, usage: dict[str, Json]) -> None:
+        """Running totals: the last value of each field counts, and a chunk without them erases nothing."""
+        if self._usage is None:
+            self._usage = dict(usage)
+        elif None in usage.values():
+            self._usage.update({key: value for key, value in usage.items() if value is not None})
+        else:
+            self._usage.update(usage)
+
+    def folded(self) -> Folded:
+        """The response; what no field could hold is in ``stray``."""
+        complete = self._is_complete()
+        if self.count == 1 and not any(one.fold.has_streamed_calls for one in self._candidates.values()):
+            # One chunk is the whole response, letter by letter.
+            return Folded(self._first, complete, 1)
+        body = self.body
+        if self._has_candidates:
+            body["candidates"] = [*(one.finish() for one in self._candidates.values()), *self._foreign]
+        if self._usage is not None:
+            body["usageMetadata"] = self._usage
+        if self.snaked:
+            # Parts may still belong to the events.
+            body = owned(body)
+            keys.to_spelled(body, {re.sub(r"\.\d+", "", path) for path in self.snaked})
+        stray: list[Json] = [item for one in self._candidates.values() for item in one.fold.stray]
+        if self._superseded:
+            stray.append({"superseded": dict(self._superseded)})
+        return Folded(body, complete, self.count, stray=stray)
+
+    def _is_complete(self) -> bool:
+        if self.body.get("error") is not None:
+            return True
+        if self._candidates:
+            return all(one.fields.get("finishReason") is not None for one in self._candidates.values())
+        return _is_blocked(self.body)
+
+
+def _is_blocked(body: Mapping[str, Json]) -> bool:
+    feedback = body.get("promptFeedback")
+    return type(feedback) is dict and feedback.get("blockReason") is not None
+
+
+def fold(events: Sequence[Json]) -> list[Folded]:
+    """Chunks in order -> the responses they make, by response id. Never raises."""
+    responses: dict[str, _Response] = {}
+    current: _Response | None = None
+    stray: list[Json] = []
+    unknown: list[tuple[str, str]] = []
+    for event in _objects(events, stray):
+        chunk: dict[str, Json] = event
+        paths: list[str] = []
+        if not _CHUNK.issuperset(event):
+            chunk, paths = keys.to_camel(event, RESPONSE)
+            if _CHUNK.isdisjoint(chunk):
+                stray.append(event)
+                unknown.append(("event", next(iter(event), "")))
+                continue
+        response_id = chunk.get("responseId")
+        if current is None or (response_id is not None and response_id != current.body.get("responseId")):
+            current = _of_id(responses, response_id, current)
+        current.add(chunk, event)
+        current.snaked += paths
+    made = [response.folded() for response in dict.fromkeys(responses.values())]
+    if stray and not made:
+        made = [Folded({}, complete=False, events=0)]
+    if stray:
+        made[-1].stray += stray
+        made[-1].unknown += unknown
+    return made
+
+
+def _of_id(responses: dict[str, _Response], response_id: Json, current: _Response | None) -> _Response:
+    """The response of an id; one that had none yet takes the first that comes."""
+    key = dumps(response_id)
+    if key not in responses:
+        unnamed = current is not None and current.body.get("responseId") is None
+        responses[key] = current if unnamed and current is not None else _Response()
+    return responses[key]
+
+
+def _objects(events: Iterable[Json], stray: list[Json]) -> Iterator[dict[str, Json]]:
+    """The objects among the events; a JSON array of chunks may be nested in another."""
+    for event in events:
+        if type(event) is dict:
+            yield event
+        elif type(event) is list:
+            yield from _objects(event, stray)
+        elif event != "[DONE]":
+            stray.append(event)
+
+
+# The end
+
+
+_ENDING = re.compile(rb'"(?:finish_?[rR]eason|block_?[rR]eason|error)"\s*:\s*["{\[]')
+_FINISH = re.compile(rb'"finish_?[rR]eason"\s*:\s*"[A-Z_]+"')
+_FIELD = re.compile(rb"^(?:data:)?\s*")
+
+
+def sign(payload: bytes) -> int:
+    """Whether an event, or the text from the last event on, ends the response.
+
+    A whole event is read, for arguments of calls may have any keys. Of an event that is cut only the spelling of a
+    finishReason is looked for: SIGN_SOFT, which a later piece may still take back.
+    """
+    if _ENDING.search(payload) is None:
+        return SIGN_NONE
+    try:
+        event = loads(_FIELD.sub(b"", payload, count=1))
+    except HeadraceError:
+        return SIGN_SOFT if _FINISH.search(payload) is not None else SIGN_NONE
+    return max((_sign_of(chunk) for chunk in _objects([event], [])), default=SIGN_NONE)
+
+
+def _sign_of(event: dict[str, Json]) -> int:
+    chunk, _ = keys.to_camel(event, RESPONSE)
+    if chunk.get("error") is not None:
+        return SIGN_HARD
+    candidates = chunk.get("candidates")
+    finished = type(candidates) is list and any(
+        type(candidate) is dict and candidate.get("finishReason") is not None for candidate in candidates
+    )
+    return SIGN_SOFT if finished or _is_blocked(chunk) else SIGN_NONE

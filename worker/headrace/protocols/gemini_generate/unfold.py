@@ -1,0 +1,98 @@
+"""A whole response -> the chunks by which the provider would have streamed it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from headrace.json_text import Json, dumps
+from headrace.protocols.google import keys
+from headrace.protocols.google.folding import is_plain, owned
+from headrace.protocols.google.grammar import RESPONSE
+
+#: Fields that every chunk repeats, and the one that comes with the first.
+_EVERY = ("modelVersion", "responseId", "createTime")
+_FIRST = "promptFeedback"
+_PIECE = 64
+
+
+def unfold(body: dict[str, Json]) -> list[Json]:
+    """Chunks that fold back to an equal body: a few words or one part a chunk, the rest with the last.
+
+    A body that cannot be cut (an error, no candidates, candidates without an index) is one chunk, itself.
+    """
+    camel, snaked = keys.to_camel(body, RESPONSE)
+    if not _is_regular(camel) or any(step.isdigit() for path in snaked for step in path.split(".")):
+        return [body]
+    every = {key: camel[key] for key in _EVERY if key in camel}
+    pieces = [piece for candidate in camel["candidates"] for piece in _candidate_pieces(candidate)]
+    chunks: list[dict[str, Json]] = [owned({"candidates": [piece], **every}) for piece in pieces]
+    if _FIRST in camel:
+        chunks[0][_FIRST] = camel[_FIRST]
+    for key, value in camel.items():
+        if key not in every and key not in (_FIRST, "candidates", "error"):
+            chunks[-1][key] = value
+    if "error" in camel:
+        chunks.append({"error": camel["error"]})
+    for chunk in chunks:
+        keys.to_spelled(chunk, snaked)
+    return list(chunks)
+
+
+def _is_regular(body: Mapping[str, Json]) -> bool:
+    """Whether every candidate can be told in a chunk of its own."""
+    candidates = body.get("candidates")
+    if type(candidates) is not list or not candidates:
+        return False
+    if not all(type(candidate) is dict for candidate in candidates):
+        return False
+    indexes = [candidate.get("index") for candidate in candidates]
+    if any(type(index) is not int for index in indexes) and len(candidates) > 1:
+        return False
+    return len(set(map(dumps, indexes))) == len(indexes)
+
+
+def _candidate_pieces(candidate: dict[str, Json]) -> Iterator[dict[str, Json]]:
+    content: Json = candidate.get("content")
+    groups: list[list[Json]] = []
+    if type(content) is dict and type(content.get("parts")) is list:
+        groups = [piece for group in _groups(content["parts"]) for piece in _cut(group)]
+    index = {"index": candidate["index"]} if "index" in candidate else {}
+    for group in groups[:-1]:
+        yield {"content": {**content, "parts": group}, **index}
+    if groups:
+        yield {**candidate, "content": {**content, "parts": groups[-1]}}
+    else:
+        yield candidate
+
+
+def _groups(parts: Sequence[Json]) -> list[list[Json]]:
+    """Parts by chunk: one each, but texts that would run together share one, as does text that is empty."""
+    groups: list[list[Json]] = []
+    for part in parts:
+        if groups and _must_share(groups[-1][-1], part):
+            groups[-1].append(part)
+        else:
+            groups.append([part])
+    return groups
+
+
+def _must_share(before: Json, part: Json) -> bool:
+    if is_plain(part):
+        return part["text"] == "" or (is_plain(before) and before.get("thought") == part.get("thought"))
+    return is_plain(before) and bool(before["text"] == "")
+
+
+def _cut(group: list[Json]) -> list[list[Json]]:
+    """A chunk that starts with a long text -> several, the last with the rest of the group."""
+    first: Any = group[0]
+    if not is_plain(first) or len(first["text"]) <= _PIECE:
+        return [group]
+    text = first["text"]
+    texts = [{**first, "text": text[at : at + _PIECE]} for at in range(0, len(text), _PIECE)]
+    return [*([piece] for piece in texts[:-1]), [texts[-1], *group[1:]]]
+
+
+def sse(events: Sequence[Json]) -> str:
+    """SSE text as Google writes it: `data:` lines with CRLF, no event names, no terminator."""
+    return "".join(f"data: {event if type(event) is str else dumps(event)}\r\n\r\n" for event in events)
