@@ -38,7 +38,8 @@ def wrap(body: dict[str, Json], read: Read) -> CanonicalRecord:
     path = _path(body)
     envelope, inner = _split(body, path)
     if inner is None:
-        status, reason = _ENDINGS.get(body["result"].get("type"), ("incomplete", "no_result"))
+        ending = body["result"].get("type")
+        status, reason = _ENDINGS.get(ending if type(ending) is str else "", ("incomplete", "no_result"))
         record: CanonicalRecord = {"status": status, "status_reason": reason}
     else:
         record = read(inner)
@@ -59,8 +60,10 @@ def unwrap(record: CanonicalRecord, write: Write) -> dict[str, Json]:
     envelope: dict[str, Json] = loads(record["metadata"])
     if not path:
         return envelope
-    inner: CanonicalRecord = {**record, "wire": dumps(spelled)}
-    del inner["metadata"]
+    inner: CanonicalRecord = {**record}
+    del inner["metadata"], inner["wire"]
+    if spelled:
+        inner["wire"] = dumps(spelled)
     *parents, leaf = path
     target = envelope
     for parent in parents:

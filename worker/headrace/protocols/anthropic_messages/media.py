@@ -68,7 +68,7 @@ def read_media(block: dict[str, Json], shape: Any, reading: Reading) -> Leftover
 
 def write_media(shape: Any) -> dict[str, Json]:
     """The block of a part or piece that has ``media``."""
-    media: Media = shape.get("media") or {}
+    media: Media = shape["media"] if shape.get("media") else {}
     wire_type = shape.get("wire_type") or _BY_KIND.get(media.get("kind", ""), "document")
     if wire_type == "container_upload":
         return _UPLOAD.write(shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from headrace.errors import FramingError
 from headrace.json_text import Json, loads
@@ -25,16 +26,18 @@ def sign(payload: bytes) -> int:
     if _STOP not in payload and _ERROR not in payload:
         return SIGN_NONE
     lines = _DATA.findall(payload.replace(b"\r", b"\n"))
-    return SIGN_HARD if any(_ends(line) for line in (lines or [payload])) else SIGN_NONE
+    if not lines:
+        return SIGN_HARD if _ends(payload, _FIRST_KEY.search) else SIGN_NONE
+    return SIGN_HARD if any(_ends(line, _FIRST_KEY.match) for line in lines) else SIGN_NONE
 
 
-def _ends(line: bytes) -> bool:
+def _ends(line: bytes, first_key: Callable[[bytes], re.Match[bytes] | None]) -> bool:
     if _STOP not in line and _ERROR not in line:
         return False
     try:
         event: Json = loads(line)
     except FramingError:
-        return _FIRST_KEY.search(line) is not None
+        return first_key(line) is not None
     if type(event) is not dict:
         return False
     kind = event.get("type")

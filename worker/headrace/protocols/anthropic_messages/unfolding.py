@@ -16,6 +16,7 @@ _CLOSING_USAGE = (
     *_LATE_USAGE,
 )
 _STOP = ("stop_reason", "stop_sequence", "stop_details")
+_ERROR = ("error", "request_id")
 _CLOSING = ("context_management", "input_transformations")
 
 
@@ -27,32 +28,43 @@ def unfold(body: dict[str, Json]) -> list[Json]:
     content = body.get("content")
     for index, block in enumerate(content if type(content) is list else ()):
         events += _block(index, block)
-    failed = body.get("error") is not None
-    if not failed or body.get("stop_reason") is not None:
+    if _closes(body):
         events.append(_delta(body))
-    if failed:
-        error = {key: body[key] for key in ("error", "request_id") if key in body}
+    if body.get("error") is not None:
+        error = {key: body[key] for key in _ERROR if key in body}
         return [*events, {"type": "error", **error}]
     return [*events, {"type": "message_stop"}]
 
 
+def _closes(body: dict[str, Json]) -> bool:
+    """Whether a message_delta comes; a message that broke off has none, so all that is known came at the start."""
+    return body.get("error") is None or body.get("stop_reason") is not None
+
+
 def _start(body: dict[str, Json]) -> Json:
-    failed = body.get("error") is not None
-    apart = (*_CLOSING, *(("error", "request_id") if failed else ()))
+    apart = _ERROR if body.get("error") is not None else ()
     message = {key: value for key, value in body.items() if key not in apart}
     if type(message.get("content")) is list:
         message["content"] = []
+    if _closes(body):
+        _hold_back(message)
+    return {"type": "message_start", "message": message}
+
+
+def _hold_back(message: dict[str, Json]) -> None:
+    """Take out of the start what message_delta brings."""
+    for key in _CLOSING:
+        message.pop(key, None)
     for key in _STOP:
         if key in message:
             message[key] = None
     if type(message.get("container")) is dict:
         del message["container"]
     usage = message.get("usage")
-    if type(usage) is dict and not (failed and body.get("stop_reason") is None):
+    if type(usage) is dict:
         message["usage"] = {key: value for key, value in usage.items() if key not in _LATE_USAGE}
         if type(usage.get("output_tokens")) is int:
             message["usage"]["output_tokens"] = min(usage["output_tokens"], 1)
-    return {"type": "message_start", "message": message}
 
 
 def _delta(body: dict[str, Json]) -> Json:
