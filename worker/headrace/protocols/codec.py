@@ -27,7 +27,8 @@ class Folded:
     bodies. complete: the protocol's last event (or every finish reason) was seen. events: stream events that
     made it. layout: what the whole body cannot say, for `read_response` (for instance in which order text
     and tool calls came); None where the body says it all. unknown: (kind, type) of events and deltas nobody
-    knows, which are kept in the body or in ``stray``. stray: events that no response could take, raw.
+    knows, which are kept in the body or in ``stray``. stray: events that no response could take, raw. missing:
+    gaps in the wire's own numbering of events, as inclusive ranges, where it numbers them.
     """
 
     body: dict[str, Json]
@@ -36,6 +37,7 @@ class Folded:
     layout: Any = None
     unknown: list[tuple[str, str]] = field(default_factory=list)
     stray: list[Json] = field(default_factory=list)
+    missing: list[tuple[int, int]] = field(default_factory=list)
 
 
 ReadRequest = Callable[[dict[str, Json], Reading], CanonicalRecord]
