@@ -73,7 +73,7 @@ def read_message(
     if "content" not in wire:
         left.wire["content"] = "absent"
     parts = arranged(groups, layout)
-    if type(wire.get("content")) is str and sum(part["type"] == "text" for part in parts) > 1:
+    if type(wire.get("content")) is str and sum(part["type"] == "text" and "wire" not in part for part in parts) > 1:
         left.wire["content"] = "split"
     _read_annotations(wire, parts, left, reading)
     read_signature(wire, parts, left)
@@ -183,12 +183,12 @@ def _read_annotations(wire: dict[str, Json], parts: list[Part], left: Leftover, 
 def home(part: Part) -> str:
     """The key of the wire message under which a part belongs; "" for a part that this protocol has no place for."""
     kind, wire_type = part["type"], part.get("wire_type", "")
+    within = spelling(part).get("in") if "wire" in part else None
+    if within is not None:
+        return cast(str, within)
     if kind == "text":
         return "content"
     if kind in ("refusal", "media"):
-        within = spelling(part).get("in") if "wire" in part else None
-        if within is not None:
-            return cast(str, within)
         return "refusal" if kind == "refusal" else "audio" if wire_type == "audio" else "content"
     if kind == "tool_call" or kind == "tool_result":
         wire_type = part["tool_call" if kind == "tool_call" else "tool_result"].get("wire_type", "")
@@ -197,10 +197,7 @@ def home(part: Part) -> str:
         return "content" if wire_type in _IN_CONTENT else "" if wire_type in SIGNATURES else "reasoning"
     if kind == "citation":
         return "content" if wire_type == "reference" else "annotations"
-    if kind == "unknown":
-        within = spelling(part).get("in") if "wire" in part else None
-        return cast(str, within) or _UNKNOWN_HOMES.get(wire_type, "content")
-    return ""
+    return _UNKNOWN_HOMES.get(wire_type, "content") if kind == "unknown" else ""
 
 
 _CALL_HOMES = {"executed_tool": "executed_tools", "function_call": "function_call"}

@@ -160,11 +160,16 @@ def _joined_uri(media: Media, inline: bool) -> str | None:
     return f"data:{mime};base64,{media['data']}"
 
 
+def is_plain_text(part: Part) -> bool:
+    """Whether a part is a text and nothing more."""
+    return part["type"] == "text" and len(part) == 2 and "text" in part
+
+
 def write_part(part: Part) -> Json:
     """The element of a content list that a part is written as."""
     kind = part["type"]
-    if kind == "text" and len(part) == 2:
-        return {"type": "text", "text": part.get("text", "")}
+    if is_plain_text(part):
+        return {"type": "text", "text": part["text"]}
     if kind == "unknown":
         return loads(part["raw"])
     writer = _WRITERS.get(part.get("wire_type", ""))

@@ -13,7 +13,7 @@ from headrace.json_text import Json, loads
 from headrace.protocols.openai_chat import tools
 from headrace.protocols.openai_chat.calls import CallBook
 from headrace.protocols.openai_chat.messages import MESSAGE, read_message, write_pieces
-from headrace.protocols.openai_chat.parts import leave, unknown_part
+from headrace.protocols.openai_chat.parts import is_plain_text, leave, unknown_part
 from headrace.protocols.openai_chat.results import ROLES as RESULT_ROLES
 from headrace.protocols.openai_chat.results import read_result, write_result
 from headrace.protocols.openai_chat.settings import BODY
@@ -87,6 +87,7 @@ def write_request(record: CanonicalRecord) -> dict[str, Json]:
     """The request body of a record."""
     spelled = spelling(record)
     body = BODY.write(record, spelled)
+    body.update(spelled.get("blank", {}))
     messages = record.get("messages")
     if messages or "messages" not in body:
         body["messages"] = write_messages(messages or ())
@@ -96,8 +97,6 @@ def write_request(record: CanonicalRecord) -> dict[str, Json]:
         if declared:
             body[key] = [tools.write_tool(tool) for tool in declared]
     tools.write_choice(record, body)
-    for key, value in spelled.get("blank", {}).items():
-        body.setdefault(key, value)
     return body
 
 
@@ -106,8 +105,8 @@ def write_messages(messages: Sequence[Message]) -> list[Json]:
     wires: list[Json] = []
     for message in messages:
         parts = message.get("parts", [])
-        if len(message) == 2 and len(parts) == 1 and parts[0]["type"] == "text" and len(parts[0]) == 2:
-            wires.append({"role": message.get("role", ""), "content": parts[0].get("text", "")})
+        if len(message) == 2 and "role" in message and len(parts) == 1 and is_plain_text(parts[0]):
+            wires.append({"role": message["role"], "content": parts[0]["text"]})
             continue
         results = [part for part in parts if part["type"] == "tool_result" and _is_message(part)]
         wires += [write_result(part) for part in results]

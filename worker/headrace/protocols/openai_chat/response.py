@@ -37,6 +37,22 @@ _SAFETY = ("moderation", "prompt_filter_results", "prompt_annotations")
 #: Perplexity's and xAI's sources, which no text part claims: they go with the first choice.
 _GROUNDING = ("citations", "search_results", "images", "related_questions", "videos")
 
+#: What else one dialect or another says of an exchange: Groq, OpenRouter, Cerebras, vLLM, Together, z.ai.
+_DETAIL = (
+    "x_groq.id",
+    "usage_breakdown",
+    "provider",
+    "time_info",
+    "kv_transfer_params",
+    "prompt_logprobs",
+    "prompt_token_ids",
+    "prompt_text",
+    "prompt",
+    "metrics",
+    "request_id",
+    "user_id",
+)
+
 _FIELDS: tuple[Field | Other, ...] = (
     Field("id", "response_id"),
     Field("created", "timing.created_at", EPOCH, also=EPOCH_FLOAT),
@@ -47,6 +63,7 @@ _FIELDS: tuple[Field | Other, ...] = (
     Field("x_groq.seed", "parameters.seed", LONG),
     *(Other(key, "safety") for key in _SAFETY),
     *(Other(key, "grounding") for key in _GROUNDING),
+    *(Other(key, "detail") for key in _DETAIL),
 )
 _OBJECT = Const("object", "chat.completion")
 _BODY = Table(_OBJECT, *_FIELDS)
@@ -259,13 +276,12 @@ def write_response(record: CanonicalRecord) -> dict[str, Json]:
     if form == "object" and not messages and not spelled:
         table = Table(*_FIELDS)
     body = table.write(shape, spelled)
+    body.update(spelled.get("blank", {}))
     if form in ("object", "text", "value"):
         body["error"] = errors.write_error(error or {}, form)
     _write_choices(messages, body, spelled, error)
     if "usage" in record:
         body.setdefault("usage", write_usage(record["usage"]))
-    for key, value in spelled.get("blank", {}).items():
-        body.setdefault(key, value)
     return body
 
 
@@ -293,6 +309,7 @@ def _write_choice(message: Message) -> Json:
     inner_extras = extras.pop("message") if type(extras.get("message")) is dict else {}
     body = _CHOICE.write({key: value for key, value in message.items() if key != "extras"}, spelled)
     merge(body, extras)
+    body.update(spelled.get("blank", {}))
     inner_spelled = spelled.get("message", {})
     if inner_spelled != "absent" and "message" not in body:
         body["message"] = _write_inner(message, inner_extras, inner_spelled)
@@ -300,8 +317,6 @@ def _write_choice(message: Message) -> Json:
         body["text"] = "".join(part.get("text", "") for part in message.get("parts", ()))
     elif spelled.get("text") == "repeats":
         body["text"] = body["message"]["content"]
-    for key, value in spelled.get("blank", {}).items():
-        body.setdefault(key, value)
     return body
 
 
