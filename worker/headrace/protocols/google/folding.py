@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.json_text import Json
+from headrace.protocols.google.grammar import PART
+from headrace.protocols.google.keys import to_camel
 from headrace.protocols.google.partial_args import PartialArgs
 
 _PLAIN = frozenset({"text", "thought"})
@@ -98,17 +100,28 @@ class PartFold:
             part = dict(part)
             self._pieces, self._thought = [part["text"]], part.get("thought")
             self._texts.append((part, self._pieces))
-        elif type(part) is dict and type(part.get("functionCall")) is dict:
-            call = part["functionCall"]
-            if self._continues(call):
-                self._add_fragment(part, call)
+        elif type(part) is dict:
+            part = self._call_of(part)
+            if part is None:
                 return
-            if "partialArgs" in call or "willContinue" in call:
-                self._open = _OpenCall(part, call)
-                self._calls.append(self._open)
-                self._open.add(call)
-                part = self._open.part
         self.parts.append(part)
+
+    def _call_of(self, part: dict[str, Json]) -> dict[str, Json] | None:
+        """The part to add: a new call if its arguments will stream, None for a fragment of the open one."""
+        camel, _ = to_camel(part, PART)
+        call = camel.get("functionCall")
+        if type(call) is not dict:
+            return part
+        if self._continues(call):
+            self._add_fragment(camel, call)
+            return None
+        self._open = None
+        if type(call.get("partialArgs")) is not list and call.get("willContinue") is not True:
+            return part
+        self._open = _OpenCall(camel, call)
+        self._calls.append(self._open)
+        self._open.add(call)
+        return self._open.part
 
     def _continues(self, call: dict[str, Json]) -> bool:
         """Whether a call is a fragment of the open one: it names nothing, or the same id."""

@@ -105,8 +105,12 @@ def _renamed(value: Json, node: Node, tally: _Tally, path: str, place: str) -> J
 
 def to_spelled(body: dict[str, Json], paths: Iterable[str]) -> None:
     """Give keys at these paths their underscores back, in place. Deep paths first: a parent's new name hides them."""
-    for steps in sorted((path.split(".") for path in paths), key=len, reverse=True):
+    for steps in sorted((path.split(".") for path in paths), key=_depth, reverse=True):
         _respell(body, steps)
+
+
+def _depth(steps: Sequence[str]) -> int:
+    return sum(not step.isdigit() for step in steps)
 
 
 def _respell(value: Json, steps: Sequence[str]) -> None:
