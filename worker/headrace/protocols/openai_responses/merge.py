@@ -1,0 +1,91 @@
+"""The output of a response: which copy of each item stands, and where."""
+
+from __future__ import annotations
+
+from headrace.json_text import Json
+from headrace.protocols.openai_responses.slots import Slot
+
+
+def merge_output(snapshot: Json, slots: list[Slot], final: bool) -> Json:
+    """The output list; None where neither the snapshot nor the stream has one.
+
+    final: the snapshot is the terminal one, so its copy of an item stands; else the slot's does. Items that only
+    one of them has are kept, streamed items in their order.
+    """
+    streamed = sorted((slot for slot in slots if slot.touched), key=lambda slot: slot.key)
+    if not streamed:
+        return snapshot
+    if type(snapshot) is not list or not snapshot:
+        return [slot.build() for slot in streamed]
+    partner = _pair(snapshot, streamed)
+    output = list(snapshot)
+    if not final:
+        for slot, position in zip(streamed, partner, strict=True):
+            if position is not None:
+                output[position] = slot.build()
+    return _insert_missing(output, streamed, partner)
+
+
+def _pair(snapshot: list[Json], streamed: list[Slot]) -> list[int | None]:
+    """For each slot the position of its item in the snapshot: by id, by call id, else by type and order."""
+    ids: dict[tuple[str, str, str], int] = {}
+    for position, item in enumerate(snapshot):
+        for name in _identities(item):
+            ids.setdefault(name, position)
+    partner: list[int | None] = []
+    taken: set[int] = set()
+    for slot in streamed:
+        found = next((ids[name] for name in _identities(slot.item) if name in ids), None)
+        if found in taken:
+            found = None
+        if found is not None:
+            taken.add(found)
+        partner.append(found)
+    free: dict[Json, list[int]] = {}
+    for position, item in enumerate(snapshot):
+        if position not in taken:
+            free.setdefault(_type(item), []).append(position)
+    for number, slot in enumerate(streamed):
+        if partner[number] is None:
+            partner[number] = _next_alike(snapshot, free.get(_type(slot.item), []), slot)
+    return partner
+
+
+def _next_alike(snapshot: list[Json], positions: list[int], slot: Slot) -> int | None:
+    """The first free item that may be the slot's under another id: call ids that differ are different calls."""
+    for number, position in enumerate(positions):
+        known, given = slot.item.get("call_id"), snapshot[position].get("call_id")
+        if known is None or given is None or known == given:
+            return positions.pop(number)
+    return None
+
+
+def _type(item: Json) -> str | None:
+    found = item.get("type") if type(item) is dict else None
+    return found if type(found) is str else None
+
+
+def _identities(item: Json) -> list[tuple[str, str, str]]:
+    """Names of an item, with its type: a call and its output share the call id."""
+    if type(item) is not dict:
+        return []
+    kind = str(item.get("type"))
+    return [(kind, key, item[key]) for key in ("id", "call_id") if type(item.get(key)) is str and item[key]]
+
+
+def _insert_missing(output: list[Json], streamed: list[Slot], partner: list[int | None]) -> list[Json]:
+    """Put streamed items that the snapshot lacks behind the item that they followed."""
+    behind: dict[int, list[Json]] = {}
+    place = -1
+    for slot, position in zip(streamed, partner, strict=True):
+        if position is None:
+            behind.setdefault(place, []).append(slot.build())
+        else:
+            place = position
+    if not behind:
+        return output
+    merged = list(behind.get(-1, ()))
+    for position, item in enumerate(output):
+        merged.append(item)
+        merged += behind.get(position, ())
+    return merged

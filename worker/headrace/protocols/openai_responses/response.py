@@ -1,0 +1,176 @@
+"""Responses, compaction results, token counts and error bodies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.canonical.fields import (
+    EPOCH,
+    EPOCH_FLOAT,
+    LONG,
+    Const,
+    Field,
+    Leftover,
+    Other,
+    Table,
+    spelling,
+)
+from headrace.canonical.reading import Reading
+from headrace.canonical.shape import CanonicalRecord
+from headrace.errors import WireError
+from headrace.json_text import Json
+from headrace.protocols.openai_responses.errors import (
+    looks_like_error,
+    read_error,
+    read_error_body,
+    write_error,
+    write_error_body,
+)
+from headrace.protocols.openai_responses.finish import set_finish
+from headrace.protocols.openai_responses.messages import read_messages, write_messages
+from headrace.protocols.openai_responses.request import read_declared, write_declared
+from headrace.protocols.openai_responses.settings import SETTINGS
+from headrace.protocols.openai_responses.usage import read_usage, write_usage
+
+_RESPONSE = Table(
+    Const("object", "response"),
+    Field("id", "response_id"),
+    Field("model", "served_model"),
+    Field("status", "status"),
+    Field("incomplete_details.reason", "status_reason"),
+    Field("created_at", "timing.created_at", EPOCH, EPOCH_FLOAT),
+    Field("completed_at", "timing.completed_at", EPOCH, EPOCH_FLOAT),
+    Field("service_tier", "service_tier"),
+    Field("system_fingerprint", "system_fingerprint"),
+    *SETTINGS,
+    # An echo of the request's: the response's own messages are its output.
+    Other("instructions", "parameters.other"),
+    Other("moderation", "safety"),
+    Other("content_filters", "safety"),
+    Other("tool_usage", "detail"),
+    Other("billing", "detail"),
+    Other("prompt_cache_diagnostics", "detail"),
+    Other("input_transformations", "detail"),
+    Other("copilot_usage", "detail"),
+    Other("status_details", "detail"),
+    # Spoken output, streamed apart from all items by an old kind of model.
+    Other("audio", "detail"),
+)
+#: The body of `POST /v1/responses/input_tokens`.
+_COUNT = Table(Field("input_tokens", "usage.input_tokens", LONG))
+_APART = ("output", "usage", "error", "tools", "tool_choice")
+_OPEN = ("in_progress", "queued")
+
+
+def read_response(body: dict[str, Json], reading: Reading, layout: Any = None) -> CanonicalRecord:
+    """The record of a response or error body; raises WireError for a body that is neither.
+
+    layout: not used; the body says it all.
+    """
+    if not _is_response(body):
+        if looks_like_error(body):
+            return read_error_body(body)
+        raise WireError(
+            "the body is no response of openai.responses: it has neither output nor error",
+            fix="check the protocol that the capture names, or the source mapping",
+        )
+    record: CanonicalRecord = {}
+    left = _RESPONSE.read(body, record, _APART)
+    _read_output(body, record, left, reading)
+    read_declared(body, record, left, reading)
+    _read_usage(body, record, left)
+    _read_error(body, record, left)
+    set_finish(record, reading)
+    left.store(record)
+    return record
+
+
+def _is_response(body: Json) -> bool:
+    if type(body) is not dict:
+        return False
+    kind = body.get("object")
+    return (
+        "output" in body
+        or (type(kind) is str and kind.startswith("response"))
+        or ("id" in body and ("status" in body or "created_at" in body))
+    )
+
+
+def _keep(body: dict[str, Json], key: str, left: Leftover) -> None:
+    """A key whose value is not what it should be: null is spelling, the rest extras."""
+    if key in body:
+        if body[key] is None:
+            left.note("null", key)
+        else:
+            left.extras[key] = body[key]
+
+
+def _read_output(body: dict[str, Json], record: CanonicalRecord, left: Leftover, reading: Reading) -> None:
+    output = body.get("output")
+    if type(output) is list:
+        messages = read_messages(output, reading, output=True)
+        if messages:
+            record["messages"] = messages
+    else:
+        _keep(body, "output", left)
+        if "output" not in body:
+            left.note("absent", "output")
+
+
+def _read_usage(body: dict[str, Json], record: CanonicalRecord, left: Leftover) -> None:
+    usage = body.get("usage")
+    if type(usage) is dict:
+        record["usage"] = read_usage(usage)
+    else:
+        _keep(body, "usage", left)
+        if type(body.get("input_tokens")) is int and "usage" not in body:
+            count = _COUNT.read({"input_tokens": left.extras.pop("input_tokens")}, record)
+            left.extras.update(count.extras)
+            left.wire["usage"] = "count"
+
+
+def _read_error(body: dict[str, Json], record: CanonicalRecord, left: Leftover) -> None:
+    """The error of a response. A response that had an error has failed, even if its last snapshot was open."""
+    error = body.get("error")
+    if error is None:
+        _keep(body, "error", left)
+        return
+    record["error"] = read_error(error)
+    if "response_id" not in record:
+        left.wire["form"] = "response"
+    status = record.get("status")
+    if status is None or status in _OPEN:
+        left.wire["status"] = status
+        record["status"] = "failed"
+
+
+def write_response(record: CanonicalRecord) -> dict[str, Json]:
+    """The wire body of a record; raises WireError for a part that the wire has no form for."""
+    spelled = spelling(record)
+    form = spelled.get("form") or ("error" if "error" in record and "response_id" not in record else "response")
+    if form != "response":
+        body: Any = write_error_body(record, form)
+        return body  # type: ignore[no-any-return]
+    written = _RESPONSE.write(record, spelled)
+    if "status" in spelled:
+        _restore_status(written, spelled)
+    if "output" not in written and "output" not in spelled.get("absent", ()):
+        written["output"] = write_messages(record.get("messages", []))
+    write_declared(record, written)
+    if spelled.get("usage") == "count":
+        written.update(_COUNT.write(record, {}))
+    elif "usage" in record:
+        written["usage"] = write_usage(record["usage"])
+    if "error" in record:
+        written["error"] = write_error(record["error"])
+    return written
+
+
+def _restore_status(body: dict[str, Json], spelled: dict[str, Json]) -> None:
+    """The status as it was, where the record's own says that an error ended it."""
+    if body.get("status") != "failed":
+        return
+    if spelled["status"] is not None:
+        body["status"] = spelled["status"]
+    else:
+        body.pop("status", None)
