@@ -12,6 +12,7 @@ import typer
 import yaml
 
 from headrace.cli import app
+from headrace.kafka.app import create_app
 from headrace.kafka.manifests import load_manifests
 from headrace.metrics import Metrics
 from headrace.settings import COMMON_ENVIRONMENT, Settings, load
@@ -66,12 +67,19 @@ def test_images_and_manifests_run_commands_that_exist() -> None:
 def test_one_port_everywhere() -> None:
     dockerfile = (DEPLOY / "Dockerfile").read_text()
     assert f"EXPOSE {PORT}\n" in dockerfile
-    assert f"http://127.0.0.1:{PORT}/health/live" in dockerfile
+    assert f"http://127.0.0.1:{PORT}/health" in dockerfile
     assert read(DEPLOY / "compose.yaml")["services"]["worker"]["ports"] == [f"127.0.0.1:{PORT}:{PORT}"]
     assert container()["ports"] == [{"name": "http", "containerPort": PORT}]
     assert manifest("service")["spec"]["ports"][0]["port"] == PORT
     assert manifest("networkpolicy")["spec"]["ingress"][0]["ports"][0]["port"] == PORT
     assert manifest("deployment")["spec"]["template"]["metadata"]["annotations"]["prometheus.io/port"] == str(PORT)
+
+
+def test_probes_ask_pages_that_the_worker_serves() -> None:
+    pages = set(create_app(Settings()).web.views)
+    probes = [container()[name]["httpGet"] for name in ("startupProbe", "livenessProbe", "readinessProbe")]
+    scraped = manifest("deployment")["spec"]["template"]["metadata"]["annotations"]["prometheus.io/path"]
+    assert {probe["path"] for probe in probes} | {scraped} <= pages
 
 
 def test_environment_is_settings_that_load(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
