@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 import fastavro
-from fastavro.schema import SchemaParseException, fingerprint, to_parsing_canonical_form
+from fastavro.schema import SchemaParseException, UnknownType, fingerprint, to_parsing_canonical_form
 
 from headrace.canonical.avro import load_schema
 from headrace.capture.fields import known_kind, known_protocol, make_http, safe_payload
@@ -77,10 +77,15 @@ class AvroCaptures:
                 return self._schema if self._by_id is None else _plain(self._by_id(key))
             if self._by_fingerprint is not None:
                 return _plain(self._by_fingerprint(key))
-        except SchemaParseException as error:
-            raise SchemaError(f"the writer schema {key!r} is no Avro schema: {error}") from None
+        except (SchemaParseException, UnknownType) as error:
+            raise SchemaError(
+                f"the writer schema {key!r} is no Avro schema: {error}",
+                place="bytes 1 to 9 of the value",
+                fix="register the schema that the record was written with",
+            ) from None
         raise SchemaError(
             f"unknown writer schema, fingerprint {key.hex()}",
+            place="bytes 2 to 9 of the value",
             fix="write with schemas/raw_capture.avsc, or use a registry",
         )
 

@@ -1,9 +1,9 @@
 """Source mappings: how to read the messages of a producer that was there before Headrace.
 
-A mapping is a YAML file (`topics/mappings/`, documented in `topics/mappings/README.md`). It says which entries one Kafka value
-holds, which captures one entry becomes (a log entry usually has a request and its response) and where each field of
-a capture comes from: a path in the entry, a Kafka header, the Kafka key, a constant, or a template that builds a
-body out of parts.
+A mapping is a YAML file (`topics/mappings/`, which has a README). It says which entries one Kafka value holds, which
+captures one entry becomes (a log entry usually has a request and its response) and where each field of a capture
+comes from: a path in the entry, a Kafka header, the Kafka key, a constant, or a template that builds a body out of
+parts.
 
 What form a body has (JSON, escaped JSON, base64, compressed bytes, an event stream) is told by its content
 (`bodies`); `mapped` does the reading.
@@ -21,11 +21,22 @@ from headrace.errors import SettingsError
 
 
 def _checked_path(text: str) -> str:
-    parse_path(text)
+    try:
+        parse_path(text)
+    except SettingsError as error:
+        raise ValueError(f"{error.message}, {error.place}") from None
     return text
 
 
+def _checked_paths(value: Any) -> Any:
+    """Every path in a short form or a template."""
+    for member in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _checked_paths(member)
+    return _checked_path(value) if isinstance(value, str) and value.startswith("$") else value
+
+
 Path = Annotated[str, AfterValidator(_checked_path)]
+Text = Annotated[str, AfterValidator(_checked_paths)]
 
 
 class _Strict(BaseModel):
@@ -45,13 +56,13 @@ class Origin(_Strict):
     key: Literal[True] | None = None
     coordinates: Literal[True] | None = None
     const: str | int | bool | None = None
-    template: Any = None
+    template: Annotated[Any, AfterValidator(_checked_paths)] = None
     translate: dict[str, str] | None = None
 
 
 #: Short forms: "$.a" is a path, "header:NAME" a header, "key" and "coordinates" are those, any other text or number is
 #: a constant. In a list, the first that gives something counts.
-Source = str | int | bool | Origin | list[str | Origin]
+Source = Text | int | bool | Origin | list[Text | Origin]
 
 
 class When(_Strict):

@@ -12,7 +12,8 @@ from collections.abc import Callable
 import msgspec
 
 from headrace.capture.secret_names import REDACTED, redact_url
-from headrace.json_text import Json
+from headrace.errors import FramingError
+from headrace.json_text import Json, loads
 
 _ABSENT = msgspec.Raw(b"")
 
@@ -46,31 +47,39 @@ _settings_of = msgspec.json.Decoder(_Settings).decode
 _MEMBERS = tuple(name for name in _Settings.__struct_fields__)
 #: Members that are content; only items with tools of their own count there.
 _CONTENT = frozenset({"input", "output"})
-_CONTENT_SIGNS = (
+_CONTENT_SIGNS = (b"additional_tools", b"tool_search_output")
+#: Secret fields have one of these in their name, or stand in an object that has.
+_SIGNS = (
     b"mcp", b"MCP", b"eaders", b"ecret", b"nvironment", b"pi_key", b"piKey", b"uthorization", b"uthentication", b"url",
     b"onnection_string", b'"env"', b"ccess", b"assword", b"id_token", b"idToken", b"transform",
+    b"\\u00",  # a name may be written in escapes
 )  # fmt: skip
-#: In an event stream, settings are only repeated under these names.
+#: What an event stream repeats of a request stands under these names.
 _STREAM_SIGNS = (b'"tools"', b'"mcp_servers"', b'"environment"')
 
 
 def may_hold_secrets(body: bytes) -> bool:
     """Whether a body is worth parsing for secret fields; never wrong when it says no, and much cheaper than a parse."""
-    if not body[:64].lstrip().startswith(b"{"):
-        return any(sign in body for sign in _STREAM_SIGNS)
+    head = body[:64].lstrip()[:1]
+    if head != b"{":
+        return any(sign in body for sign in (_SIGNS if head == b"[" else _STREAM_SIGNS))
     try:
         settings = _settings_of(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return True
-    return settings != _NO_SETTINGS and any(_is_suspect(name, bytes(getattr(settings, name))) for name in _MEMBERS)
+    return settings != _NO_SETTINGS and any(_holds_secrets(name, bytes(getattr(settings, name))) for name in _MEMBERS)
 
 
-def _is_suspect(name: str, raw: bytes) -> bool:
-    if not raw:
+def _holds_secrets(name: str, raw: bytes) -> bool:
+    """Whether redaction changes this member. Only a member with a sign in it is parsed, never the whole body."""
+    signs = _CONTENT_SIGNS if name in _CONTENT else _SIGNS
+    if not raw or not (name in _TOP_SECRETS or any(sign in raw for sign in signs)):
         return False
-    if name in _CONTENT:
-        return any(sign in raw for sign in _CONTENT_SIGNS)
-    return name in _TOP_SECRETS or any(sign in raw for sign in _SIGNS)
+    try:
+        member = loads(raw)
+    except FramingError:
+        return False
+    return _ROOTS[name](member) is not member
 
 
 def redact_body(value: Json) -> Json:
