@@ -51,10 +51,11 @@ def read_citation(value: Json, reading: Reading) -> Citation:
     if type(value) is not dict:
         reading.unknown_type("citation", None)
         return {"detail": dumps(value), "wire": dumps({"value": True})}
-    kind = value.get("type")
-    table = _TABLES.get(kind) if type(kind) is str else None
+    wire_type = value.get("type")
+    kind = wire_type if type(wire_type) is str else ""
+    table = _TABLES.get(kind)
     if table is None:
-        reading.unknown_type("citation", kind)
+        reading.unknown_type("citation", wire_type)
         table = _UNKNOWN
     citation: Citation = {}
     table.read(value, citation).store(citation)

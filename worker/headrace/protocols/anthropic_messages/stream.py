@@ -166,7 +166,7 @@ def _block_start(folding: _Folding, event: dict[str, Json]) -> _Message:
     value = event["content_block"]
     block = FoldedBlock(value)
     message.add(event.get("index"), block)
-    if type(value) is dict and value.get("type") == "fallback" and "model" in message.body:
+    if type(value) is dict and value.get("type") == "fallback" and type(message.body.get("model")) is str:
         served = value.get("to")
         if type(served) is dict and type(served.get("model")) is str:
             message.body["model"] = served["model"]
