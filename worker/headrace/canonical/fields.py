@@ -168,6 +168,22 @@ class Leftover:
             shape["wire"] = dumps(self.wire)
 
 
+def listed(body: Mapping[str, Json], key: str, left: Leftover) -> list[Json]:
+    """The elements under ``key``; what is no list with elements is noted in ``left``, and there are none."""
+    if key not in body:
+        return []
+    value = body[key]
+    if type(value) is list and value:
+        return value
+    if value is None:
+        left.note("null", key)
+    elif value == [] and type(value) is list:
+        left.note("empty_list", key)
+    else:
+        left.extras[key] = value
+    return []
+
+
 def spelling(shape: Mapping[str, Any]) -> dict[str, Json]:
     """The ``wire`` object of a shape; {} where it has none."""
     text = shape.get("wire")

@@ -1,0 +1,278 @@
+"""Stream events -> interactions, as the API would have sent them without streaming.
+
+An event opens, changes or closes the slot of one step, told by ``index``; everything else speaks of the whole
+interaction. Handlers are looked up by event type; `slots` applies deltas. The last event is laid over all others.
+
+Running totals of usage inside the stream count only where the last event has none. ``event_id`` is kept of the
+last event that has one: it is where a client resumes. A stream that is replayed from its start (same id, same
+indices) gives one interaction; an opening event with another id, or after the last event, begins the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from headrace.json_text import Json
+from headrace.protocols.codec import Folded
+from headrace.protocols.gemini_interactions.finish import OPEN
+from headrace.protocols.gemini_interactions.signs import TERMINATORS
+from headrace.protocols.gemini_interactions.slots import Slot, step_of
+
+#: Key under which fields of events that nobody knows stay with the interaction.
+EVENT_EXTRAS = "event_extras"
+_LISTS = ("steps", "outputs")
+_ENVELOPE = frozenset({"event_type", "event_id", "interaction"})
+
+
+class _Interaction:
+    """One interaction in the making."""
+
+    def __init__(self) -> None:
+        self.body: dict[str, Json] = {}
+        self.slots: dict[int, Slot] = {}
+        self.list_key = "steps"
+        self.usage: Json = None
+        self.complete = False
+        self.folded = Folded({}, complete=False, events=0)
+
+    def update(self, fields: dict[str, Json]) -> None:
+        """Lay fields of the interaction over what is known; null and an empty list of steps say nothing new."""
+        for key, value in fields.items():
+            if key not in self.body or not (value is None or (key in _LISTS and value == [])):
+                self.body[key] = value
+
+    def slot(self, event: dict[str, Json], delta: Json = None) -> Slot:
+        """The slot of an event: of its index, else the last one, else a new one for the delta's type of step."""
+        index = event.get("index")
+        if type(index) is not int:
+            index = next(reversed(self.slots), 0)
+        slot = self.slots.get(index)
+        if slot is None:
+            flat = self.list_key == "outputs"
+            slot = self.slots[index] = Slot(step_of(delta, flat=flat), flat=flat)
+        return slot
+
+    def open_slot(self, event: dict[str, Json], step: Json) -> None:
+        """Open the slot of a start event; one that was open is being replayed."""
+        index = event.get("index")
+        self.slots[index if type(index) is int else len(self.slots)] = Slot(step, flat=self.list_key == "outputs")
+
+    def extra(self, event: dict[str, Json], keys: set[str]) -> None:
+        """Keep fields of an event that nobody knows."""
+        kept = {key: value for key, value in event.items() if key in keys or key in ("event_type", "index")}
+        self.body.setdefault(EVENT_EXTRAS, []).append(kept)
+
+    def taken(self) -> Folded:
+        """The folded response. Steps of the last event are authoritative, unless it lacks some that were streamed."""
+        body = self.body
+        final = body.get(self.list_key)
+        if type(final) is list and len(final) >= len(self.slots):
+            self.folded.stray += [delta for slot in self.slots.values() for delta in slot.unknown]
+        elif self.slots:
+            body[self.list_key] = [self.slots[index].taken() for index in sorted(self.slots)]
+        if self.usage is not None and body.get("usage") is None:
+            body["usage"] = self.usage
+        self.folded.body = body
+        self.folded.complete = self.complete
+        return self.folded
+
+
+def fold(events: Sequence[Json]) -> list[Folded]:
+    """One Folded an interaction, in order."""
+    done: list[_Interaction] = []
+    now = _Interaction()
+    for event in events:
+        handler = _handler(event) if type(event) is dict else _text
+        if handler is _opened and _is_another(event, now):
+            done.append(now)
+            now = _Interaction()
+        if handler is None:
+            event_type = event.get("event_type")
+            now.folded.unknown.append(("event", event_type if type(event_type) is str else "(none)"))
+            now.folded.stray.append(event)
+            continue
+        handler(event, now)
+        if handler is not _text:
+            now.folded.events += 1
+            if len(event) > 3:
+                _read_envelope(event, now)
+    if now.folded.events or now.folded.stray:
+        done.append(now)
+    return [one.taken() for one in done]
+
+
+def _handler(event: dict[str, Json]) -> Handler | None:
+    event_type = event.get("event_type")
+    if type(event_type) is str:
+        return _HANDLERS.get(event_type)
+    # No envelope: an answer in place of a stream.
+    if "error" in event and "status" not in event:
+        return _error
+    return _whole if not _WHOLE_KEYS.isdisjoint(event) else None
+
+
+def _read_envelope(event: dict[str, Json], now: _Interaction) -> None:
+    event_type = event.get("event_type")
+    known = _KNOWN_KEYS.get(event_type) if type(event_type) is str else None
+    if known and not event.keys() <= known:
+        now.extra(event, event.keys() - known)
+
+
+def _text(event: Json, now: _Interaction) -> None:
+    """Not an object: the terminator, or nothing of ours.
+
+    A relay may write the terminator after an answer that broke off: only a status that is no longer open counts.
+    """
+    if type(event) is str and event.strip() in TERMINATORS:
+        status = now.body.get("status")
+        now.complete = now.complete or (type(status) is str and status not in OPEN)
+    else:
+        now.folded.stray.append(event)
+
+
+def _is_another(event: dict[str, Json], now: _Interaction) -> bool:
+    """Whether an opening event begins a new interaction, rather than replays this one."""
+    opened = _fields(event).get("id")
+    return bool(now.folded.events) and (now.complete or not opened or now.body.get("id") != opened)
+
+
+def _fields(event: dict[str, Json]) -> dict[str, Json]:
+    """The interaction's fields of an event, which has them under ``interaction`` or beside its own."""
+    nested = event.get("interaction")
+    fields = dict(nested) if type(nested) is dict else {}
+    for key, value in event.items():
+        if key == "interaction_id":
+            fields.setdefault("id", value)
+        elif key not in _ENVELOPE:
+            fields.setdefault(key, value)
+    if event.get("event_id") is not None:
+        fields["event_id"] = event["event_id"]
+    return fields
+
+
+# Handlers: (event, interaction)
+
+
+def _opened(event: dict[str, Json], now: _Interaction) -> None:
+    if event["event_type"] == "interaction.start":
+        now.list_key = "outputs"
+    fields = _fields(event)
+    begun = fields.get(now.list_key)
+    if type(begun) is list and begun:
+        # Steps of before: a stream that goes on where another one ended.
+        del fields[now.list_key]
+        for index, step in enumerate(begun):
+            now.open_slot({"index": index}, step)
+    now.update(fields)
+
+
+def _status(event: dict[str, Json], now: _Interaction) -> None:
+    now.update(_fields(event))
+
+
+def _completed(event: dict[str, Json], now: _Interaction) -> None:
+    if event["event_type"] == "interaction.complete":
+        now.list_key = "outputs"
+    now.update(_fields(event))
+    if event["event_type"] == "interaction.cancelled":
+        now.body["status"] = "cancelled"
+    now.complete = True
+
+
+def _whole(event: dict[str, Json], now: _Interaction) -> None:
+    now.update(event)
+    now.complete = now.body.get("status") not in OPEN
+
+
+def _error(event: dict[str, Json], now: _Interaction) -> None:
+    error = event.get("error")
+    if error is None:
+        error = {key: event[key] for key in event.keys() - _ENVELOPE}
+    elif not event.keys() <= _ERROR_KEYS:
+        now.extra(event, event.keys() - _ERROR_KEYS)
+    now.body["error"] = error
+    _resume_after(event, now)
+    now.complete = True
+
+
+def _start(event: dict[str, Json], now: _Interaction) -> None:
+    now.open_slot(event, event.get("step", {}))
+    _resume_after(event, now)
+
+
+def _content_start(event: dict[str, Json], now: _Interaction) -> None:
+    now.list_key = "outputs"
+    content = event.get("content")
+    if content is None:
+        content = {"type": event["type"]} if "type" in event else {}
+    now.open_slot(event, content)
+    _resume_after(event, now)
+
+
+def _delta(event: dict[str, Json], now: _Interaction) -> None:
+    delta = event.get("delta")
+    if not now.slot(event, delta).delta(delta):
+        delta_type = delta.get("type") if type(delta) is dict else None
+        now.folded.unknown.append(("delta", delta_type if type(delta_type) is str else "(none)"))
+    if len(event) > 3:
+        metadata = event.get("metadata")
+        if type(metadata) is dict:
+            if metadata.keys() != {"total_usage"}:
+                now.extra(event, {"metadata"})
+            now.usage = metadata.get("total_usage", now.usage)
+        _resume_after(event, now)
+
+
+def _content_delta(event: dict[str, Json], now: _Interaction) -> None:
+    now.list_key = "outputs"
+    _delta(event, now)
+
+
+def _stop(event: dict[str, Json], now: _Interaction) -> None:
+    if event.get("usage") is not None:
+        now.usage = event["usage"]
+    if event.get("step_usage") is not None:
+        slot = now.slot(event)
+        if type(slot.step) is dict:
+            slot.step["step_usage"] = event["step_usage"]
+    _resume_after(event, now)
+
+
+def _resume_after(event: dict[str, Json], now: _Interaction) -> None:
+    event_id = event.get("event_id")
+    if event_id is not None:
+        now.body["event_id"] = event_id
+
+
+Handler = Callable[[dict[str, Json], _Interaction], None]
+_WHOLE_KEYS = frozenset({"steps", "outputs", "status"})
+_HANDLERS: dict[str, Handler] = {
+    "interaction.created": _opened,
+    "interaction.start": _opened,
+    "interaction.connected": _status,
+    "interaction.status_update": _status,
+    # Named by the migration guide only.
+    "interaction.in_progress": _status,
+    "interaction.requires_action": _status,
+    "step.start": _start,
+    "step.delta": _delta,
+    "step.stop": _stop,
+    "content.start": _content_start,
+    "content.delta": _content_delta,
+    "content.stop": _stop,
+    "interaction.completed": _completed,
+    "interaction.complete": _completed,
+    "interaction.cancelled": _completed,
+    "error": _error,
+}
+_INDEXED = frozenset({"event_type", "event_id", "index"})
+#: Keys of events whose other fields are not the interaction's.
+_KNOWN_KEYS = {
+    "step.start": _INDEXED | {"step"},
+    "step.delta": _INDEXED | {"delta", "metadata"},
+    "step.stop": _INDEXED | {"usage", "step_usage"},
+    "content.start": _INDEXED | {"content", "type"},
+    "content.delta": _INDEXED | {"delta", "metadata"},
+    "content.stop": _INDEXED | {"usage", "step_usage"},
+}
+_ERROR_KEYS = frozenset({"event_type", "event_id", "error"})
