@@ -68,6 +68,21 @@ async def test_read_committed_sees_only_the_committed_transaction(kafka: str, un
     assert await read_all(kafka, topic) == [b"committed", b"aborted", b"committed too"]
 
 
+@pytest.mark.parametrize("compression", [None, "gzip", "snappy", "lz4", "zstd"])
+async def test_every_compression_that_kafka_knows_is_written_and_read(
+    kafka: str, unique: Callable[[str], str], compression: str | None
+) -> None:
+    topic = unique("compressed")
+    await create_topic(kafka, topic)
+    producer = AIOKafkaProducer(bootstrap_servers=kafka, compression_type=compression)
+    await producer.start()
+    try:
+        await producer.send_and_wait(topic, b"same " * 1000)
+    finally:
+        await producer.stop()
+    assert await read_all(kafka, topic) == [b"same " * 1000]
+
+
 async def test_offsets_commit_in_the_transaction(kafka: str, unique: Callable[[str], str]) -> None:
     source, group = unique("source"), unique("group")
     await create_topic(kafka, source)
