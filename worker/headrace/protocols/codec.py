@@ -28,7 +28,8 @@ class Folded:
     made it. layout: what the whole body cannot say, for `read_response` (for instance in which order text
     and tool calls came); None where the body says it all. unknown: (kind, type) of events and deltas nobody
     knows, which are kept in the body or in ``stray``. stray: events that no response could take, raw. missing:
-    gaps in the wire's own numbering of events, as inclusive ranges, where it numbers them.
+    gaps in the wire's own numbering of events, as inclusive ranges, where it numbers them. record_type: "request"
+    where the stream itself carries the request (the setup of a Live session): `read_request` takes the body.
     """
 
     body: dict[str, Json]
@@ -38,6 +39,7 @@ class Folded:
     unknown: list[tuple[str, str]] = field(default_factory=list)
     stray: list[Json] = field(default_factory=list)
     missing: list[tuple[int, int]] = field(default_factory=list)
+    record_type: str = "response"
 
 
 ReadRequest = Callable[[dict[str, Json], Reading], CanonicalRecord]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from headrace.json_text import Json, dumps
 from headrace.protocols.google import keys
-from headrace.protocols.google.folding import is_plain, owned
+from headrace.protocols.google.cutting import cut
+from headrace.protocols.google.folding import owned
 from headrace.protocols.google.grammar import RESPONSE
 
 #: Fields that every chunk repeats, and the one that comes with the first.
 _EVERY = ("modelVersion", "responseId", "createTime")
 _FIRST = "promptFeedback"
-_PIECE = 64
 
 
 def unfold(body: dict[str, Json]) -> list[Json]:
@@ -56,7 +55,7 @@ def _candidate_pieces(candidate: dict[str, Json]) -> Iterator[dict[str, Json]]:
     content: Json = candidate.get("content")
     groups: list[list[Json]] = []
     if type(content) is dict and type(content.get("parts")) is list:
-        groups = [piece for group in _groups(content["parts"]) for piece in _cut(group)]
+        groups = cut(content["parts"])
     index = {"index": candidate["index"]} if "index" in candidate else {}
     for group in groups[:-1]:
         yield {"content": {**content, "parts": group}, **index}
@@ -64,33 +63,6 @@ def _candidate_pieces(candidate: dict[str, Json]) -> Iterator[dict[str, Json]]:
         yield {**candidate, "content": {**content, "parts": groups[-1]}}
     else:
         yield candidate
-
-
-def _groups(parts: Sequence[Json]) -> list[list[Json]]:
-    """Parts by chunk: one each, but texts that would run together share one, as does text that is empty."""
-    groups: list[list[Json]] = []
-    for part in parts:
-        if groups and _must_share(groups[-1][-1], part):
-            groups[-1].append(part)
-        else:
-            groups.append([part])
-    return groups
-
-
-def _must_share(before: Json, part: Json) -> bool:
-    if is_plain(part):
-        return part["text"] == "" or (is_plain(before) and before.get("thought") == part.get("thought"))
-    return is_plain(before) and bool(before["text"] == "")
-
-
-def _cut(group: list[Json]) -> list[list[Json]]:
-    """A chunk that starts with a long text -> several, the last with the rest of the group."""
-    first: Any = group[0]
-    if not is_plain(first) or len(first["text"]) <= _PIECE:
-        return [group]
-    text = first["text"]
-    texts = [{**first, "text": text[at : at + _PIECE]} for at in range(0, len(text), _PIECE)]
-    return [*([piece] for piece in texts[:-1]), [texts[-1], *group[1:]]]
 
 
 def sse(events: Sequence[Json]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.canonical.fields import Field, Other
+from headrace.canonical.fields import LONG, Field, Other
 
 #: MIME type up to the slash -> Media.kind; anything else is a document or a file.
 _KINDS = {"image": "image", "audio": "audio", "video": "video", "text": "document"}
@@ -29,6 +29,10 @@ INLINE: tuple[Field | Other, ...] = (
     Field("inlineData.mimeType", "media.mime_type"),
     Field("inlineData.data", "media.data"),
     Field("inlineData.displayName", "media.filename"),
+    # How a folded Live turn speaks of audio that lies in its captures.
+    Field("inlineData.sizeBytes", "media.size_bytes", LONG),
+    Field("inlineData.sha256", "media.sha256"),
+    Field("inlineData.uri", "media.uri"),
     *MEDIA_SIDES,
 )
 FILE: tuple[Field | Other, ...] = (
