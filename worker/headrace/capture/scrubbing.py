@@ -49,8 +49,10 @@ def redact_bytes(raw: bytes) -> bytes:
 
     For messages that could not be parsed. Errs on the side of taking too much.
     """
-    for pattern, replace in _SCRUBS:
-        raw = pattern.sub(replace, raw)
+    lower = raw.lower()
+    for signs, pattern, replace in _SCRUBS:
+        if any(sign in lower for sign in signs):  # patterns are slow, a look for plain bytes is not
+            raw = pattern.sub(replace, raw)
     return raw
 
 
@@ -64,11 +66,18 @@ def _scrub_entry(match: re.Match[bytes]) -> bytes:
     return match[1] + match[2] + match[3] + match[4] + _REDACTED_BYTES
 
 
-_SCRUBS: tuple[tuple[re.Pattern[bytes], Callable[[re.Match[bytes]], bytes] | bytes], ...] = (
-    (_MAP_FIELD, _scrub_map),
-    (_NAMED_FIELD, rb"\1\2[redacted]"),
-    (_HEADER_LINE, rb"\1[redacted]"),
-    (_BEARER, rb"\1[redacted]"),
-    (_QUERY, rb"\1[redacted]"),
-    (_KEY_SHAPE_BYTES, _REDACTED_BYTES),
+_NAME_SIGNS = (b"authorization", b"cookie", b"key", b"secret", b"passw", b"credential", b"token", b"jwt")
+_MAP_SIGNS = (b"headers", b"env", b"domain_secrets", b"transform", b"authentication")
+_SHAPE_SIGNS = (
+    *(b"sk-", b"gsk_", b"xai-", b"hf_", b"fw_", b"pplx-", b"r8_", b"nvapi-", b"tgp_v1_", b"gho_", b"ghp_", b"ghs_"),
+    *(b"glpat-", b"aq.", b"aiza", b"ya29.", b"akia", b"asia", b"abia", b"eyj"),
+)
+#: (lower-case bytes of which one is in whatever the pattern matches, pattern, replacement).
+_SCRUBS: tuple[tuple[tuple[bytes, ...], re.Pattern[bytes], Callable[[re.Match[bytes]], bytes] | bytes], ...] = (
+    (_MAP_SIGNS, _MAP_FIELD, _scrub_map),
+    (_NAME_SIGNS, _NAMED_FIELD, rb"\1\2[redacted]"),
+    (_NAME_SIGNS, _HEADER_LINE, rb"\1[redacted]"),
+    ((b"bearer", b"basic"), _BEARER, rb"\1[redacted]"),
+    ((b"?", b"&", b"u0026"), _QUERY, rb"\1[redacted]"),
+    (_SHAPE_SIGNS, _KEY_SHAPE_BYTES, _REDACTED_BYTES),
 )
