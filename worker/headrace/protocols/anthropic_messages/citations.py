@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from headrace.canonical.fields import LONG, Field, Table, spelling
+from headrace.canonical.fields import LONG, NAME, Field, Table, spelling
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import Citation
 from headrace.json_text import Json, dumps, loads
 
-_COMMON = (Field("type", "type"), Field("cited_text", "cited_text"))
+_COMMON = (Field("type", "type", NAME), Field("cited_text", "cited_text"))
 _DOCUMENT = (
     *_COMMON,
     Field("document_index", "document_index", LONG),

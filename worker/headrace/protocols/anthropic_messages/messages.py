@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.canonical.fields import Field, Leftover, Table, is_text, spelling
+from headrace.canonical.fields import NAME, Field, Leftover, Table, is_text, spelling
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import Message
 from headrace.json_text import Json, dumps, loads
 from headrace.protocols.anthropic_messages.blocks import read_blocks, write_block
 from headrace.protocols.anthropic_messages.wire import listed
 
-_MESSAGE = Table(Field("role", "role"))
+_MESSAGE = Table(Field("role", "role", NAME))
 _STRING = dumps({"content": "string"})
 
 
@@ -22,9 +22,9 @@ def read_message(value: Json, reading: Reading, position: int, streamed: Mapping
         return {"parts": [{"type": "unknown", "raw": dumps(value)}], "wire": dumps({"value": True})}
     content: Json = value.get("content")
     role: Json = value.get("role")
-    if len(value) == 2 and type(content) is list and content and is_text(role):
+    if len(value) == 2 and type(content) is list and content and NAME.fits(role):
         return {"role": role, "parts": read_blocks(content, reading, position, streamed)}
-    if len(value) == 2 and is_text(content) and is_text(role):
+    if len(value) == 2 and is_text(content) and NAME.fits(role):
         return {"role": role, "parts": [{"type": "text", "text": content}], "wire": _STRING}
     message: Message = {}
     left = _MESSAGE.read(value, message, skip=("content",))
@@ -72,7 +72,7 @@ def is_system(message: Message) -> bool:
 def write_message(message: Message) -> Json:
     """The inverse of `read_message`."""
     parts = message.get("parts") or []
-    if len(message) == 2 and parts and "role" in message:
+    if len(message) == 2 and parts and message.get("role"):
         return {"role": message["role"], "content": [write_block(part) for part in parts]}
     spelled = spelling(message)
     if spelled.get("value"):

@@ -6,7 +6,7 @@ without. Bedrock and Vertex leave the model out (it is in the URL) and name ``an
 
 from __future__ import annotations
 
-from headrace.canonical.fields import BOOL, DOUBLE, JSON, LONG, OBJECT, TEXTS, Field, Leftover, Other, Table
+from headrace.canonical.fields import BOOL, DOUBLE, JSON, LONG, OBJECT, TEXTS, Field, Leftover, Other, Table, spelling
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import CanonicalRecord
 from headrace.errors import WireError
@@ -72,9 +72,7 @@ def read_request(body: dict[str, Json], reading: Reading) -> CanonicalRecord:
     tools = [read_tool(tool, reading) for tool in listed(body, "tools", left)]
     if tools:
         record["tools"] = tools
-    choice = left.extras.get("tool_choice")
-    if type(choice) is dict and "type" in choice:
-        reading.unknown_type("tool_choice", choice["type"])
+    _check_choice(body, record, left, reading)
     continuation = present(body, _CONTINUATION)
     if continuation:
         record["continuation"] = continuation
@@ -91,11 +89,22 @@ def _read_messages(body: dict[str, Json], record: CanonicalRecord, left: Leftove
         record["messages"] = messages
 
 
+def _check_choice(body: dict[str, Json], record: CanonicalRecord, left: Leftover, reading: Reading) -> None:
+    unknown = left.extras.get("tool_choice")
+    if type(unknown) is dict and "type" in unknown:
+        reading.unknown_type("tool_choice", unknown["type"])
+    if "tool_choice" in record and "type" not in body["tool_choice"]:
+        left.wire["tool_choice"] = "untyped"
+
+
 def write_request(record: CanonicalRecord) -> dict[str, Json]:
     """The inverse of `read_request`."""
     if batch.is_wrapped(record):
         return batch.unwrap(record, write_request)
-    body = _REQUEST.write(record)
+    spelled = spelling(record)
+    body = _REQUEST.write(record, spelled)
+    if spelled.get("tool_choice") == "untyped":
+        body["tool_choice"].pop("type", None)
     messages = record.get("messages") or []
     if messages and is_system(messages[0]):
         body["system"] = write_system(messages[0])

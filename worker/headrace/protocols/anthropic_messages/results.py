@@ -6,7 +6,7 @@ fields; every other piece (search hits, execution output, tool references, error
 
 from __future__ import annotations
 
-from headrace.canonical.fields import BOOL, OBJECT, Const, Field, Leftover, Table, is_text, spelling
+from headrace.canonical.fields import BOOL, NAME, OBJECT, Const, Field, Leftover, Table, is_text, spelling
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import Part, ToolResult, ToolResultContent
 from headrace.json_text import Json, dumps, loads
@@ -15,7 +15,7 @@ from headrace.protocols.anthropic_messages.calls import TOOLSET_KINDS
 from headrace.protocols.anthropic_messages.media import CACHE_CONTROL
 from headrace.protocols.anthropic_messages.wire import listed, paths, present
 
-_ID = Field("tool_use_id", "tool_result.tool_call_id")
+_ID = Field("tool_use_id", "tool_result.tool_call_id", NAME)
 _IS_ERROR = Field("is_error", "tool_result.is_error", BOOL)
 _CALLER = Field("caller", "tool_result.caller", OBJECT)
 
@@ -70,7 +70,7 @@ def read_result(block: dict[str, Json], reading: Reading) -> Part:
     wire_type = block["type"]
     result: ToolResult = {"kind": KINDS[wire_type], "wire_type": wire_type}
     part: Part = {"type": "tool_result", "tool_result": result}
-    if block.keys() == _PLAIN and wire_type == "tool_result" and is_text(block["tool_use_id"]):
+    if block.keys() == _PLAIN and wire_type == "tool_result" and NAME.fits(block["tool_use_id"]):
         result["tool_call_id"] = block["tool_use_id"]
         left = Leftover()
         _read_content(block, result, left, reading)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from headrace.canonical.fields import BOOL, JSON, OBJECT, Field, Other, Table, is_text, spelling
+from headrace.canonical.fields import BOOL, JSON, NAME, OBJECT, Field, Other, Table, is_text, spelling
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import Tool
 from headrace.json_text import Json, dumps, loads
@@ -24,7 +24,7 @@ _CONFIG = (
     *("configs", "default_config", "tools"),
 )
 _TOOL = Table(
-    Field("name", "name"),
+    Field("name", "name", NAME),
     Field("type", "wire_type"),
     Field("description", "description"),
     Field("input_schema", "parameters", JSON),
