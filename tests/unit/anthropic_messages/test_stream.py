@@ -94,6 +94,14 @@ def test_call_without_arguments(pieces: tuple[str, ...]) -> None:
     assert "arguments_error" not in call
 
 
+@pytest.mark.parametrize("started", [None, "", [], {"a": 1}, 0])
+def test_odd_input_at_the_start_of_a_call_round_trips(started: Any) -> None:
+    for pieces in ((), ("",), ('{"b": 2}',), ('{"b',)):
+        folded = fold(start(), *arguments(0, *pieces, call={**CALL, "input": started}), *end("tool_use"))
+        call = record(folded)["messages"][0]["parts"][0]["tool_call"]
+        assert call.get("arguments_error") is None or pieces == ('{"b',)
+
+
 def test_exact_argument_string_is_kept_beside_the_value() -> None:
     exact = '{"n": 1.50,  "big": 123456789012345678901234567890}'
     folded = fold(start(), *arguments(0, "", exact[:9], exact[9:]), *end("tool_use"))
@@ -373,6 +381,11 @@ def test_a_whole_message_in_place_of_events_is_taken_whole() -> None:
     folded = fold(body)
     assert folded.body == body
     assert folded.complete
+
+
+def test_content_that_the_start_holds_comes_before_the_blocks_that_follow() -> None:
+    folded = fold(start(content=[BLOCKS["thinking"]]), *text(0, "x"), *end())
+    assert folded.body["content"] == [BLOCKS["thinking"], {"type": "text", "text": "x"}]
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,8 @@ class FoldedBlock:
 
     def __init__(self, value: Json) -> None:
         self.value = dict(value) if type(value) is dict else value
+        if type(value) is dict and type(value.get("citations")) is list:
+            self.value["citations"] = list(value["citations"])
         self.buffers: dict[str, list[str]] = {}
         self.kept: dict[str, list[Json]] = {}
         self.odd: list[Json] = []
@@ -83,7 +85,10 @@ class FoldedBlock:
 
     def _cite(self, citation: Json) -> None:
         citations = self.value.get("citations")
-        self.value["citations"] = [*citations, citation] if type(citations) is list else [citation]
+        if type(citations) is list:
+            citations.append(citation)
+        else:
+            self.value["citations"] = [citation]
 
     def keep(self, event: Mapping[str, Json], known: Iterable[str]) -> None:
         """Keep what an event or delta has besides the fields it is known for."""
@@ -123,7 +128,10 @@ class FoldedBlock:
     def _set_input(self, text: str) -> str | None:
         started = self.value.setdefault("input", {})
         if not text.strip():
-            return None if started else text
+            if started not in (None, "", {}):
+                return None
+            self.value["input"] = {}
+            return text
         try:
             self.value["input"] = loads(escaped(text))
         except FramingError:

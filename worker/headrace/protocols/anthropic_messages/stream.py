@@ -4,8 +4,9 @@ The fold is a table of events and a table of deltas. A block collects its string
 end; content is ordered by the wire's block index. What the whole body would not hold is treated by rule:
 
 - `ping` and the `[DONE]` that some gateways append say nothing and are dropped.
-- The exact argument string of a tool call goes to ``layout`` ({"streamed": {block position: string}}). One that
-  does not parse leaves the block's ``input`` as it started: the wire's input is an object, and nothing is repaired.
+- The exact argument string of a tool call goes to ``layout`` ({"streamed": {block position: string}}, {} where no
+  call came: a folded body always has one, so it is a response however little of it arrived). A string that does
+  not parse leaves the block's ``input`` as it started: the wire's input is an object, and nothing is repaired.
 - A delta of unknown type is kept in its block under "unknown_deltas"; an unknown field of a known event or delta
   is kept in its block or message under its own name (a list where it came with several values).
 - Text and thinking deltas whose block never started (lost pieces) open one; other orphans are stray.
@@ -45,6 +46,16 @@ class _Message:
     def untouched(self) -> bool:
         return not (self.body or self.blocks or self.stopped)
 
+    def begin(self, start: dict[str, Json]) -> None:
+        """Take a message as it starts; content that is there already is blocks like those that follow."""
+        self.body = dict(start)
+        if type(start.get("usage")) is dict:
+            self.body["usage"] = dict(start["usage"])
+        if type(start.get("content")) is list:
+            self.body["content"] = []
+            for index, value in enumerate(start["content"]):
+                self.add(index, FoldedBlock(value))
+
     def add(self, index: Any, block: FoldedBlock) -> None:
         """Open a block at an index; one that is no number leaves it to be the newest."""
         self.blocks.append((index, block))
@@ -69,6 +80,9 @@ class _Message:
     def folded(self) -> Folded:
         streamed: dict[int, str] = {}
         if self.blocks:
+            before = self.body.get("content")
+            if before:
+                self.stray.append({"content": before})
             content = self.body["content"] = []
             for position, block in enumerate(self.in_order()):
                 value, exact = block.finished()
@@ -134,16 +148,7 @@ def _message_start(folding: _Folding, event: dict[str, Json]) -> _Message:
     if type(start) is not dict:
         return _unknown_event(folding, event)
     message = folding.next()
-    body = message.body = dict(start)
-    if type(body.get("usage")) is dict:
-        body["usage"] = dict(body["usage"])
-    content = body.get("content")
-    if type(content) is list:
-        body["content"] = []
-        for index, value in enumerate(content):
-            message.add(index, FoldedBlock(value))
-    elif content is not None:
-        message.stray.append(event)
+    message.begin(start)
     for key in event.keys() - {"type", "message"}:
         message.settle(key, event[key], event)
     return message
@@ -152,7 +157,7 @@ def _message_start(folding: _Folding, event: dict[str, Json]) -> _Message:
 def _whole_message(folding: _Folding, event: dict[str, Json]) -> _Message:
     """A provider that answers a stream request with one whole body."""
     message = folding.next()
-    message.body = dict(event)
+    message.begin(event)
     message.complete = message.stopped = event.get("stop_reason") is not None
     return message
 
