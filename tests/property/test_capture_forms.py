@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.capture.detection import PROTOCOLS
+from headrace.capture.detection import PROTOCOLS, detect, provider_of
 from headrace.capture.envelope import (
     read_avro,
     read_captures,
@@ -22,6 +22,7 @@ from headrace.capture.envelope import (
 from headrace.capture.mapping import load_mapping
 from headrace.capture.model import Capture, Http, Inbound, Source
 from headrace.capture.redaction import redact_body, redact_bytes, redact_headers, redact_payload, redact_url
+from headrace.errors import DetectionError
 from headrace.json_text import dumps, loads
 
 SOURCE = Source("t", 0, 1, 2)
@@ -146,3 +147,91 @@ def test_redaction_of_any_body_is_stable_and_agrees_with_the_quick_look(body: An
     text = dumps(body).encode()
     assert loads(redact_payload(text)) == redacted
     assert redact_bytes(redact_bytes(text)) == redact_bytes(text)
+
+
+_SHAPE_NAMES = st.sampled_from(
+    [
+        "type",
+        "object",
+        "messages",
+        "content",
+        "role",
+        "tools",
+        "input",
+        "model",
+        "choices",
+        "error",
+        "usageMetadata",
+        "tool_choice",
+        "event_type",
+        "contents",
+        "status",
+        "steps",
+        "max_tokens",
+    ]
+)
+_shapes = st.recursive(
+    st.sampled_from(["user", "error", "message", "response", "tool_use", "gemini-x", 1, None, True]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_SHAPE_NAMES, inner, max_size=5),
+    max_leaves=16,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(["request", "response", "stream", "error", "end"]), st.none() | st.text(max_size=20), _shapes)
+def test_no_body_crashes_detection(kind: str, url: str | None, body: Any) -> None:
+    try:
+        assert detect(kind, url, body) in PROTOCOLS
+    except DetectionError as error:
+        assert error.code in ("unknown_protocol", "ambiguous_protocol")
+    assert url is None or provider_of(url) != ""
+    assert url is None or redact_url(redact_url(url)) == redact_url(url)
+
+
+_LOG_NAMES = st.sampled_from(
+    [
+        "batch",
+        "type",
+        "body",
+        "id",
+        "input",
+        "output",
+        "request",
+        "response",
+        "headers",
+        "call_type",
+        "status",
+        "ai",
+        "messages",
+        "startTime",
+        "start_time",
+        "key",
+        "value",
+        "http_buffered_trace",
+        "as_bytes",
+        "proxy",
+        "payload",
+        "providerRequest",
+        "json",
+        "meta",
+        "error_information",
+        "error_code",
+    ]
+)
+_logs = st.recursive(
+    st.sampled_from(
+        ["generation-create", "acompletion", "success", "failure", "x", "eyJhIjoxfQ==", '{"a": 1}', 5, None]
+    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_LOG_NAMES, inner, max_size=5),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(_logs)
+def test_no_log_entry_crashes_a_mapping(entry: Any) -> None:
+    for mapping in MAPPINGS:
+        read = read_captures(Inbound(SOURCE, json.dumps(entry).encode()), mapping)
+        assert all(capture.origin == mapping.name for capture in read.captures)
+        assert all(reject.error.code for reject in read.rejects)
+        assert read.captures or read.rejects or read.ignored or entry == []

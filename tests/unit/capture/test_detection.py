@@ -228,7 +228,7 @@ def test_providers(url: str, provider: str | None) -> None:
     assert provider_of(url) == provider
 
 
-def test_real_exchanges_are_never_taken_for_another_protocol(capsys: pytest.CaptureFixture[str]) -> None:
+def test_real_exchanges_are_never_taken_for_another_protocol() -> None:
     undecided: Counter[str] = Counter()
     total: Counter[str] = Counter()
     for protocol in sorted(PROTOCOLS):

@@ -64,6 +64,12 @@ def test_forms_are_named() -> None:
     assert frame(b'{"a": 1}').form == "json" and frame(b" \n").form == "empty"
 
 
+@pytest.mark.parametrize("body", [b"[]", b" [ ] ", b": ping\n\n", b"retry: 5\n\n", b"", b"\xef\xbb\xbf"])
+def test_empty_bodies_have_no_events(body: bytes) -> None:
+    framed = frame(body)
+    assert framed.events == [] and not framed.remainder and not framed.truncated
+
+
 def test_the_end_marker_is_text_and_no_error() -> None:
     for body in (
         b'data: {"a":1}\n\ndata: [DONE]\n\n',

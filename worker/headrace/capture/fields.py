@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from headrace.capture.compression import decompress
 from headrace.capture.detection import ALIASES, protocol_named
@@ -28,9 +28,9 @@ _BASE64 = re.compile(rb"[A-Za-z0-9+/]*={0,2}")
 
 def known_kind(kind: Json, place: str = "$.kind") -> Kind:
     """The kind, if it is one."""
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise CaptureError(f"unknown kind {kind!r}", place=place, fix=f"use one of {', '.join(sorted(KINDS))}")
-    return kind  # type: ignore[no-any-return]
+    return cast(Kind, kind)
 
 
 def known_protocol(name: str | None, place: str = "$.protocol") -> str | None:

@@ -151,8 +151,8 @@ def _is_json_object(text: bytes) -> bool:
 
 
 def _refuse_unreadable(framed: Framed) -> Framed:
-    """An event stream of comments alone is empty; everything else here holds nothing to read."""
-    if framed.form == "sse" and not framed.remainder:
+    """An event stream of comments alone and an empty array are empty; the rest holds nothing to read."""
+    if not framed.events and not framed.remainder and not framed.truncated:
         return framed
     reason = next((event.error for event in framed.events if event.error), "no complete JSON value in it")
     raise FramingError(

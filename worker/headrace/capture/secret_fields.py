@@ -104,6 +104,11 @@ def _replaced(value: dict[str, Json], rules: dict[str, Redact]) -> dict[str, Jso
     return {**value, **changed} if changed else value
 
 
+def _has_type(value: dict[str, Json], types: frozenset[str]) -> bool:
+    kind = value.get("type")
+    return isinstance(kind, str) and kind in types
+
+
 def _mapped(values: list[Json], redact: Redact) -> list[Json]:
     after = [redact(value) for value in values]
     return after if any(new is not old for new, old in zip(after, values, strict=True)) else values
@@ -141,7 +146,7 @@ def _settings(value: Json) -> Json:
     """Settings of a hosted tool, at any depth: only names decide, schemas of functions are passed by."""
     if isinstance(value, list):
         return _mapped(value, _settings)
-    if not isinstance(value, dict) or value.get("type") in _FUNCTION_TYPES:
+    if not isinstance(value, dict) or _has_type(value, _FUNCTION_TYPES):
         return value
     rules = {name: _SETTINGS.get(name, _settings) for name in value if name not in _SCHEMAS}
     return _replaced(value, rules)
@@ -189,7 +194,7 @@ _ITEM_TOOLS = frozenset({"additional_tools", "tool_search_output"})
 def _item(value: Json) -> Json:
     if not isinstance(value, dict):
         return value
-    if value.get("type") in _ITEM_TOOLS:
+    if _has_type(value, _ITEM_TOOLS):
         return _replaced(value, {"tools": _settings})
     return value
 

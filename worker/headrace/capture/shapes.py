@@ -63,6 +63,11 @@ def _objects(value: Json) -> Iterable[Object]:
     return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else ()
 
 
+def _has_type(value: Object, types: frozenset[str]) -> bool:
+    kind = value.get("type")
+    return isinstance(kind, str) and kind in types
+
+
 def _blocks(body: Object) -> Iterable[Object]:
     """The content parts of a request's messages."""
     return (block for message in _objects(body.get("messages")) for block in _objects(message.get("content")))
@@ -101,7 +106,7 @@ def _is_chat_request(body: Object) -> bool:
         or any("function" in tool for tool in _objects(body.get("tools")))
         or isinstance(body.get("tool_choice"), str)
         or any("tool_calls" in message or "tool_call_id" in message for message in _objects(messages))
-        or any(block.get("type") in _CHAT_PARTS for block in _blocks(body))
+        or any(_has_type(block, _CHAT_PARTS) for block in _blocks(body))
     )
 
 
@@ -111,7 +116,7 @@ def _is_messages_request(body: Object) -> bool:
     return (
         _MESSAGES_SETTINGS(body)
         or any("input_schema" in tool for tool in _objects(body.get("tools")))
-        or any(block.get("type") in _MESSAGES_PARTS for block in _blocks(body))
+        or any(_has_type(block, _MESSAGES_PARTS) for block in _blocks(body))
     )
 
 
@@ -143,7 +148,7 @@ def _is_responses_request(body: Object) -> bool:
     if isinstance(model, str) and (_OTHER_MODEL.search(model) or _GEMINI_MODEL.match(model)):
         return False
     items = list(_objects(body.get("input")))
-    if _RESPONSES_SETTINGS(body) or any(item.get("type") in _RESPONSES_ITEMS or "role" in item for item in items):
+    if _RESPONSES_SETTINGS(body) or any(_has_type(item, _RESPONSES_ITEMS) or "role" in item for item in items):
         return True
     # Interactions take a Gemini model or an agent; the model is neither.
     return isinstance(model, str) and "input" in body and not _INTERACTIONS_SETTINGS(body)
@@ -155,7 +160,7 @@ def _is_interactions_request(body: Object) -> bool:
     model = body.get("model")
     if isinstance(model, str) and _GEMINI_MODEL.match(model) and not _OTHER_MODEL.search(model):
         return True
-    if any(item.get("type") in _STEPS for item in _objects(body.get("input"))):
+    if any(_has_type(item, _STEPS) for item in _objects(body.get("input"))):
         return True
     return model is None and _INTERACTIONS_SETTINGS(body)
 
