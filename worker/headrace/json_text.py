@@ -27,13 +27,13 @@ def loads(text: bytes | str) -> Json:
         return _decoder.decode(text)
     except RecursionError:
         raise _too_deep() from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as refused:
+    except (msgspec.DecodeError, UnicodeError) as refused:
         return _loads_lenient(text, refused)
 
 
 def _loads_lenient(text: bytes | str, refused: Exception) -> Json:
     """Second reading, for lone surrogates; everything else keeps the first reader's reason."""
-    if b"\\u" not in (text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")):
+    if isinstance(text, bytes) and b"\\u" not in text:
         raise FramingError(str(refused), code="bad_json", fix="send one complete JSON value") from None
     try:
         return json.loads(text, parse_constant=_refuse_constant)
