@@ -217,7 +217,7 @@ def _read_thoughts(value: Json, part: Part, left: Leftover) -> None:
     if is_text(value):
         part["reasoning"]["text"] = value
         left.wire["thinking"] = "string"
-    elif type(value) is list and all(_is_plain_text(element) for element in value):
+    elif type(value) is list and all(is_text_element(element) for element in value):
         texts = [element["text"] for element in value]
         part["reasoning"]["text"] = "".join(texts)
         if len(texts) != 1:
@@ -228,7 +228,8 @@ def _read_thoughts(value: Json, part: Part, left: Leftover) -> None:
         left.extras["thinking"] = value
 
 
-def _is_plain_text(element: Json) -> bool:
+def is_text_element(element: Json) -> bool:
+    """Whether an element of a list is a text and nothing more."""
     return (
         type(element) is dict and len(element) == 2 and element.get("type") == "text" and is_text(element.get("text"))
     )

@@ -1,0 +1,296 @@
+"""Chunks of a stream -> whole responses.
+
+A response's chunks need not share an id: some servers give every chunk its own, so the first one stays. A response
+ends with ``[DONE]``, or where all its choices have finished and a chunk of another id starts a message anew.
+What is dropped: ``obfuscation`` (padding), the stream's own object name, ids and times of later chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.json_text import Json
+from headrace.protocols.codec import Folded
+from headrace.protocols.openai_chat import errors, merging
+from headrace.protocols.openai_chat.choice_deltas import Choice
+
+#: The terminator, which is no JSON.
+DONE = "[DONE]"
+
+#: Fields of a chunk besides its choices.
+_RULES: dict[str, merging.Rule] = {
+    "id": merging.first,
+    "object": merging.first,
+    "created": merging.first,
+    "model": merging.first,
+    "service_tier": merging.last,
+    "system_fingerprint": merging.last,
+    "provider": merging.last,
+    "usage": merging.last,
+    "error": merging.last,
+    "moderation": merging.merged,
+    "prompt_filter_results": merging.last,
+    "x_groq": merging.merged,
+    "metadata": merging.merged,
+    "citations": merging.last,
+    "search_results": merging.last,
+    "images": merging.last,
+    "related_questions": merging.last,
+    "usage_breakdown": merging.last,
+    "time_info": merging.last,
+    "prompt_token_ids": merging.last,
+    "prompt_logprobs": merging.last,
+    "kv_transfer_params": merging.last,
+    "metrics": merging.last,
+}
+_KNOWN = frozenset(_RULES)
+_OBJECTS = {"chat.completion.chunk": "chat.completion"}
+_ENVELOPE_MASK: dict[str, Json] = {"choices": None, "obfuscation": None}
+_DELTA_MASK: dict[str, Json] = {"delta": None}
+
+
+def fold(events: Sequence[Json]) -> list[Folded]:
+    """The responses in a list of events, in order; never raises. See `Codec.fold`."""
+    responses: list[_Response] = []
+    stray: list[Json] = []
+    unknown: list[tuple[str, str]] = []
+    current: _Response | None = None
+    for at, event in enumerate(events):
+        if type(event) is not dict:
+            if type(event) is str and event.strip() == DONE:
+                if current is not None:
+                    current.done = True
+            else:
+                stray.append(event)
+        elif "choices" not in event and not _is_chunk(event):
+            stray.append(event)
+            unknown.append(("event", str(event.get("type", event.get("object", "(none)")))))
+        else:
+            if current is None or current.is_over(event):
+                current = _Response(at)
+                responses.append(current)
+            current.take(event)
+    stops = [response.start for response in responses[1:]] + [len(events)]
+    folded = [_settled(response, events, stop) for response, stop in zip(responses, stops, strict=True)]
+    if stray and not folded:
+        folded.append(Folded({"choices": []}, complete=False, events=0))
+    if stray:
+        folded[-1].stray += stray
+        folded[-1].unknown += unknown
+    return folded
+
+
+def _is_chunk(event: dict[str, Json]) -> bool:
+    """Whether an event without choices belongs to a response: an error frame, or usage and the like on its own."""
+    return not _KNOWN.isdisjoint(event) or errors.form_of(event) is not None
+
+
+def _settled(response: _Response, events: Sequence[Json], stop: int) -> Folded:
+    if not response.is_one_choice():
+        return response.finish()
+    again = _Response(response.start, one_choice=True)
+    for event in events[response.start : stop]:
+        if type(event) is dict and ("choices" in event or _is_chunk(event)):
+            again.take(event)
+    again.done = response.done
+    return again.finish()
+
+
+class _Response:
+    """One response as it streams."""
+
+    __slots__ = (
+        "choices",
+        "count",
+        "done",
+        "envelope",
+        "fields",
+        "ids",
+        "listed",
+        "odd",
+        "one_choice",
+        "parallel",
+        "start",
+        "stray",
+    )
+
+    def __init__(self, start: int, *, one_choice: bool = False) -> None:
+        self.start = start
+        #: Take every choice for the same one.
+        self.one_choice = one_choice
+        self.choices: dict[Any, Choice] = {}
+        self.fields: dict[str, Json] = {}
+        #: The last chunk's fields besides its choices: equal ones are skipped.
+        self.envelope: dict[str, Json] | None = None
+        self.count = 0
+        self.done = False
+        self.ids = 0
+        #: Whether some chunk had a list of choices, and its elements that are no objects.
+        self.listed = False
+        self.odd: list[Json] = []
+        #: Whether some chunk held several choices.
+        self.parallel = False
+        self.stray: list[Json] = []
+
+    def is_over(self, event: dict[str, Json]) -> bool:
+        """Whether an event belongs to the next response."""
+        choices = event.get("choices")
+        if type(choices) is not list or not choices:
+            return False
+        if self.done:
+            return True
+        new_id = event.get("id")
+        if not new_id or new_id == self.fields.get("id") or self.ids != 1 or not self.is_finished():
+            return False
+        return any(_starts(choice) for choice in choices)
+
+    def is_finished(self) -> bool:
+        """Whether all choices have their finish reason."""
+        return bool(self.choices) and all(choice.finished for choice in self.choices.values())
+
+    def is_one_choice(self) -> bool:
+        """Whether the whole stream shows that its choices are one whose index changes with every chunk.
+
+        Then no index comes twice, no chunk holds two choices, and only the last one can have a finish reason.
+        """
+        if self.one_choice or self.parallel or len(self.choices) < 2:
+            return False
+        finished = sum(choice.finished for choice in self.choices.values())
+        return finished < 2 and all(choice.chunks == 1 for choice in self.choices.values())
+
+    def take(self, event: dict[str, Json]) -> None:
+        """Add one chunk."""
+        self.count += 1
+        choices = event.get("choices")
+        if type(choices) is list:
+            self.listed = True
+            if len(choices) != 1 or not self._take_one(choices[0]):
+                self._take_choices(choices)
+        envelope = event | _ENVELOPE_MASK
+        if envelope != self.envelope:
+            self.envelope = envelope
+            self._take_fields(event)
+
+    def _take_one(self, wire: Json) -> bool:
+        """The commonest choice: one more piece of text, all else as before. False for any other."""
+        if type(wire) is not dict:
+            return False
+        index = wire.get("index")
+        choice = self.choices.get(index) if type(index) is int else None
+        if choice is None or choice.envelope is None:
+            return False
+        delta = wire.get("delta")
+        if type(delta) is not dict or wire | _DELTA_MASK != choice.envelope:
+            return False
+        choice.chunks += 1
+        choice.deltas += 1
+        text = delta.get("content")
+        if text and len(delta) == 1 and type(text) is str and choice.elements is None:
+            if choice.runs.key != "content":
+                choice.runs.at("content", len(choice.content))
+            choice.content.append(text)
+        else:
+            choice.take_delta(delta)
+        return True
+
+    def _take_choices(self, wires: list[Json]) -> None:
+        self.parallel = self.parallel or len(wires) > 1
+        for place, wire in enumerate(wires):
+            if type(wire) is not dict:
+                self.odd.append(wire)
+                continue
+            index = wire.get("index")
+            key = 0 if self.one_choice else index if type(index) in (int, str) else place
+            choice = self.choices.get(key)
+            if choice is None:
+                choice = self.choices[key] = Choice()
+            choice.take(wire)
+
+    def _take_fields(self, event: dict[str, Json]) -> None:
+        if "choices" not in event and errors.is_flat(event) and not event.get("error"):
+            self._take_flat_error(event)
+            return
+        fields = self.fields
+        for key, value in event.items():
+            if key == "choices":
+                if type(value) is not list:
+                    merging.put(fields, key, value, merging.every)
+            elif key == "id":
+                if value and value != fields.get(key):
+                    self.ids += 1
+                merging.put(fields, key, value, merging.first)
+            elif key != "obfuscation":
+                merging.put(fields, key, value, _RULES.get(key, merging.every))
+
+    def _take_flat_error(self, event: dict[str, Json]) -> None:
+        """An error without its "error" object: alone it is the body; after chunks it goes where errors go."""
+        if self.count == 1:
+            self.fields.update(event)
+        else:
+            self.fields["error"] = event
+
+    def finish(self) -> Folded:
+        """The response."""
+        layout = []
+        choices: list[Json] = []
+        unknown: list[tuple[str, str]] = []
+        for key in _in_order(self.choices):
+            choice = self.choices[key]
+            body, runs = choice.finish()
+            if self.one_choice and "index" in body:
+                body["index"] = 0
+            choices.append(body)
+            layout.append(runs)
+            unknown += [("delta", name) for name in sorted(choice.unknown)]
+            self.stray += [
+                {"choices": [{"index": key, "message": message}]}
+                for message in choice.whole
+                if message != body.get("message")
+            ]
+        fields = merging.settled(self.fields, texts=False)
+        if self.listed:
+            if fields.get("choices") is not None:
+                self.stray.append({"choices": fields["choices"]})
+            fields["choices"] = [*choices, *self.odd]
+        name = fields.get("object")
+        if type(name) is str:
+            fields["object"] = _OBJECTS.get(name, name)
+        _hoist_groq_usage(fields)
+        complete = self.done or self.is_finished() or errors.form_of(fields) is not None
+        return Folded(
+            fields,
+            complete=complete,
+            events=self.count,
+            layout=layout if any(layout) else None,
+            unknown=unknown,
+            stray=self.stray,
+        )
+
+
+def _starts(choice: Json) -> bool:
+    """Whether a chunk's choice begins a message."""
+    if type(choice) is not dict:
+        return False
+    delta = choice.get("delta")
+    return "message" in choice or (type(delta) is dict and bool(delta.get("role")))
+
+
+def _in_order(choices: dict[Any, Choice]) -> list[Any]:
+    """The keys of choices: by index, or as they came where some index is no number."""
+    return sorted(choices) if all(type(key) is int for key in choices) else list(choices)
+
+
+def _hoist_groq_usage(fields: dict[str, Json]) -> None:
+    """Groq's last chunk wraps usage in x_groq; its whole bodies have it where all others do."""
+    wrapper = fields.get("x_groq")
+    if type(wrapper) is not dict:
+        return
+    rest = dict(wrapper)
+    for key in ("usage", "usage_breakdown"):
+        if key in rest and (fields.get(key) is None or fields[key] == rest[key]):
+            fields[key] = rest.pop(key)
+    if rest:
+        fields["x_groq"] = rest
+    else:
+        del fields["x_groq"]
