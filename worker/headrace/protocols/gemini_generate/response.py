@@ -38,7 +38,7 @@ RESPONSE = Table(
 )
 _OWN = frozenset({"candidates", "usageMetadata", "error"})
 #: One of these makes a body a response of this protocol.
-_TELLING = frozenset({"candidates", "usageMetadata", "promptFeedback", "modelVersion", "responseId"})
+_TELLING = _OWN | {"promptFeedback", "modelVersion", "responseId", "createTime", "modelStatus"}
 
 CANDIDATE = Table(
     Field("index", "choice_index", LONG),
@@ -67,7 +67,7 @@ def read_response(body: dict[str, Json], reading: Reading, layout: Any = None) -
             fix="send the response's body",
         )
     record: CanonicalRecord = {}
-    if not known and "error" not in camel:
+    if not known:
         wire: dict[str, Json] = {errors.PLACE: "body"}
         errors.read_error(camel, record, wire)
         record["wire"] = dumps(wire)

@@ -1,0 +1,62 @@
+"""Realtime media by reference: how much there was, of what, and in which captures it lies.
+
+An hour of speech is hundreds of megabytes of base64 that nobody queries. A record says MIME type, size, SHA-256 of all
+bytes, and ``capture:5-7,9``: the places of the chunks among the session's frames, counted from 0. The bytes stay in
+the raw topic. Who wants them in the records folds with ``keep_media``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Mapping
+
+from headrace.json_text import Json, dumps
+from headrace.reassembly.pieces import intervals
+
+_URL_SAFE = str.maketrans("-_", "+/")
+
+
+def chunk_of(blob: Mapping[str, Json]) -> bytes | None:
+    """The bytes of a chunk: base64 of either alphabet, padded or not. None for anything else, a reference included."""
+    data = blob.get("data")
+    if type(data) is not str or "sha256" in blob:
+        return None
+    text = data.translate(_URL_SAFE)
+    try:
+        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+class MediaRun:
+    """Chunks of one medium that follow one another, as one blob."""
+
+    def __init__(self, blob: Mapping[str, Json], *, keep: bool) -> None:
+        """blob: the first chunk's; it and the others are added by `add`. keep: hold the bytes, too."""
+        self.blob = {key: value for key, value in blob.items() if key != "data"}
+        self._like = dumps(self.blob)
+        self._size = 0
+        self._digest = hashlib.sha256()
+        self._frames: list[int] = []
+        self._kept: list[bytes] | None = [] if keep else None
+
+    def continues(self, blob: Mapping[str, Json]) -> bool:
+        """Whether a chunk is of the same medium."""
+        return dumps({key: value for key, value in blob.items() if key != "data"}) == self._like
+
+    def add(self, data: bytes, frame: int) -> None:
+        """One chunk's bytes, and the place of its frame."""
+        self._size += len(data)
+        self._digest.update(data)
+        self._frames.append(frame)
+        if self._kept is not None:
+            self._kept.append(data)
+
+    def finish(self) -> None:
+        """Complete ``blob``, which may already be part of a turn."""
+        spans = (f"{first}" if first == last else f"{first}-{last}" for first, last in intervals(self._frames))
+        self.blob.update(sizeBytes=self._size, sha256=self._digest.hexdigest(), uri="capture:" + ",".join(spans))
+        if self._kept is not None:
+            self.blob["data"] = base64.b64encode(b"".join(self._kept)).decode()
