@@ -33,7 +33,7 @@ from headrace.settings import Settings
 log = structlog.get_logger(__name__)
 
 _SECOND = 1_000_000
-_METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_METRICS_TYPE = "text/plain; version=0.0.4"
 _GAUGE_SECONDS = 5.0
 
 
@@ -110,7 +110,8 @@ async def _store(settings: Settings) -> AsyncIterator[Store]:
     store = RedisStore.from_url(
         state.redis_url.get_secret_value(),
         timeout=state.timeout_seconds,
-        prefix=state.prefix,
+        # Two groups over the same topics are two readings: each has its own open calls.
+        prefix=f"{state.prefix}:{settings.kafka.group}",
         open_ttl=state.open_ttl_seconds,
         tombstone_ttl=state.tombstone_ttl_seconds,
     )
@@ -138,8 +139,11 @@ def _mappings(settings: Settings) -> dict[str, Mapping]:
     }
 
 
-def create_app(settings: Settings) -> faust.App:
-    """The app, with the pump as a service and the pages /metrics and /health."""
+def create_app(settings: Settings, datadir: str) -> faust.App:
+    """The app, with the pump as a service and the pages /metrics and /health.
+
+    datadir: folder for what Faust may want to keep.
+    """
     metrics = Metrics()
     kafka = settings.kafka
     app = faust.App(
@@ -147,6 +151,7 @@ def create_app(settings: Settings) -> faust.App:
         broker=[URL(f"kafka://{server.strip()}") for server in kafka.bootstrap_servers.split(",")],
         broker_credentials=_credentials(settings),
         store="memory://",
+        datadir=datadir,
         web_host=settings.web.host,
         web_port=settings.web.port,
         web_bind=settings.web.host,
@@ -155,8 +160,10 @@ def create_app(settings: Settings) -> faust.App:
     )
     service = PumpService(settings, metrics, loop=app.loop, beacon=app.beacon)
 
-    # Faust calls what it is given here when it starts; the pages need the same instance.
-    app.service(lambda **_: service)  # type: ignore[arg-type]
+    # Faust starts an instance as it is; the pages need the same one.
+    app.service(service)  # type: ignore[arg-type]
+    # Without agents there is nothing that Faust's own consumer could subscribe to.
+    app.producer_only = True
     _add_pages(app, service, metrics)
     return app
 
@@ -171,11 +178,11 @@ def _add_pages(app: faust.App, service: PumpService, metrics: Metrics) -> None:
 
     @app.page("/health")
     class HealthPage(View):
-        """200 while the pump reads; 503 before it does and after it ended."""
+        """200 while the pump is in its group, with or without partitions; 503 before and after."""
 
         async def get(self, request: Request) -> Response:
-            reading = service.pump is not None and not service.should_stop
             lanes = len(service.pump.lanes) if service.pump else 0
+            reading = service.pump is not None and service.pump.joined and not service.should_stop
             return self.json(
                 {"status": "reading" if reading else "starting", "lanes": lanes}, status=200 if reading else 503
             )

@@ -99,6 +99,7 @@ class Pump(ConsumerRebalanceListener):  # type: ignore[misc]
         self._client = dict(client)
         self._topics = list(topics)
         self._group = group
+        self._start = start
         self._batch_messages = batch_messages
         self._batch_wait_ms = batch_wait_ms
         self._producer_options = {
@@ -109,7 +110,8 @@ class Pump(ConsumerRebalanceListener):  # type: ignore[misc]
         self._consumer_options = {
             "group_id": group,
             "enable_auto_commit": False,
-            "auto_offset_reset": start,
+            # Lanes seek by themselves; an offset that is gone from the log means reading on from what is left.
+            "auto_offset_reset": "earliest",
             "isolation_level": "read_committed",
             "fetch_max_bytes": fetch_max_bytes,
             "session_timeout_ms": session_timeout_ms,
@@ -118,6 +120,13 @@ class Pump(ConsumerRebalanceListener):  # type: ignore[misc]
         self._consumer: AIOKafkaConsumer | None = None
         self._lanes: dict[TopicPartition, Lane] = {}
         self._stopping = asyncio.Event()
+        self._failure: Exception | None = None
+        self._joined = False
+
+    @property
+    def joined(self) -> bool:
+        """Whether the group has given partitions out and the lanes for ours are open."""
+        return self._joined
 
     @property
     def lanes(self) -> Mapping[TopicPartition, Lane]:
@@ -125,7 +134,7 @@ class Pump(ConsumerRebalanceListener):  # type: ignore[misc]
         return self._lanes
 
     async def run(self) -> None:
-        """Read until `stop`; then finish the batches at hand and leave the group."""
+        """Read until `stop`; then finish the batches at hand and leave the group. Raises what a lane cannot survive."""
         self._consumer = AIOKafkaConsumer(**self._client, **self._consumer_options)
         self._consumer.subscribe(self._topics, listener=self)
         await self._consumer.start()
@@ -137,6 +146,8 @@ class Pump(ConsumerRebalanceListener):  # type: ignore[misc]
             await self._consumer.stop()
             await self._drop(list(self._lanes))
             log.info("stopped reading")
+        if self._failure is not None:
+            raise self._failure
 
     def stop(self) -> None:
         """Ask `run` to end after the batches at hand."""
@@ -149,23 +160,39 @@ class Pump(ConsumerRebalanceListener):  # type: ignore[misc]
         await self._drop(list(revoked))
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
-        """Open a lane for each partition, all at once."""
-        await asyncio.gather(*(self._open(partition) for partition in assigned))
+        """Open a lane for each partition, all at once.
 
-    async def _open(self, partition: TopicPartition) -> None:
+        The client already fetches from where it thinks the group was; until a lane is open that is not to be read.
+        """
         assert self._consumer is not None
-        producer = AIOKafkaProducer(
-            **self._client,
-            **self._producer_options,
-            transactional_id=f"{self._group}-{partition.topic}-{partition.partition}",
-        )
+        partitions = list(assigned)
+        self._consumer.pause(*partitions)
+        try:
+            await asyncio.gather(*(self._open(self._consumer, partition) for partition in partitions))
+            self._joined = True
+            log.info("partitions assigned", count=len(partitions))
+        except Exception as error:
+            # The client swallows what a listener raises: a worker without lanes would idle for ever.
+            self._failure = error
+            self.stop()
+
+    async def _open(self, consumer: AIOKafkaConsumer, partition: TopicPartition) -> None:
+        name = f"{self._group}-{partition.topic}-{partition.partition}"
+        producer = AIOKafkaProducer(**self._client, **self._producer_options, transactional_id=name)
         await producer.start()
         # Only after the previous owner is fenced is the committed offset final.
         committed, round_ = await self._committed(partition)
-        if committed >= 0:
-            self._consumer.seek(partition, committed)
-        self._lanes[partition] = Lane(partition, producer, max(committed, 0), round_)
-        log.info("lane opened", topic=partition.topic, partition=partition.partition, offset=committed)
+        if committed < 0:
+            committed = await self._first_offset(consumer, partition)
+        consumer.seek(partition, committed)
+        self._lanes[partition] = Lane(partition, producer, committed, round_)
+        consumer.resume(partition)
+        log.debug("lane opened", topic=partition.topic, partition=partition.partition, offset=committed)
+
+    async def _first_offset(self, consumer: AIOKafkaConsumer, partition: TopicPartition) -> int:
+        """Where a group that never committed begins."""
+        ask = consumer.beginning_offsets if self._start == "earliest" else consumer.end_offsets
+        return int((await ask([partition]))[partition])
 
     async def _committed(self, partition: TopicPartition) -> tuple[int, int]:
         """The group's next offset and round; (-1, 0) when it never committed."""
@@ -223,7 +250,7 @@ class Pump(ConsumerRebalanceListener):  # type: ignore[misc]
 
     async def _advance(self, lane: Lane, records: Sequence[ConsumerRecord[Any, Any]], now: int) -> None:
         """One lane's batch with its deadlines; the same again until it is done or the lane is gone."""
-        messages = [inbound(record) for record in records]
+        messages = [inbound(record) for record in records if record.offset >= lane.committed]
         async with lane.busy:
             if messages or now:
                 await self._until_done(lane, lambda: self._batch(lane, messages, now))

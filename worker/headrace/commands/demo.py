@@ -1,0 +1,5 @@
+"""`headrace demo`."""
+
+
+def demo() -> None:
+    """Placeholder."""

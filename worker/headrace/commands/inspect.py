@@ -1,0 +1,5 @@
+"""`headrace inspect`."""
+
+
+def inspect() -> None:
+    """Placeholder."""
