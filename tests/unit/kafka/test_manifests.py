@@ -24,14 +24,12 @@ config: { max.message.bytes: 1048576, preallocate: true }
 """
 
 
-def test_every_topic_of_the_design_has_a_manifest() -> None:
+def test_every_topic_that_headrace_uses_has_a_manifest() -> None:
     assert {manifest.name for manifest in load_manifests()} == {
         "llm.raw.requests",
         "llm.raw.responses",
         "llm.raw.chunks",
         "llm.canonical",
-        "llm.tool-use",
-        "llm.tool-usage",
         "llm.dead-letters",
         *(f"llm.reserialized.{protocol}" for protocol in PROTOCOLS),
     }
@@ -57,13 +55,6 @@ def test_dead_letters_hold_the_largest_raw_message() -> None:
     limits = {one.name: int(one.config.get("max.message.bytes", 1048588)) for one in load_manifests()}
     largest_raw = max(limit for name, limit in limits.items() if name.startswith("llm.raw."))
     assert limits["llm.dead-letters"] > largest_raw
-
-
-def test_only_the_state_topic_is_compacted() -> None:
-    compacted = [
-        manifest.name for manifest in load_manifests() if "compact" in manifest.kafka_config()["cleanup.policy"]
-    ]
-    assert compacted == ["llm.tool-use"]
 
 
 def test_manifest_becomes_kafkas_configuration(tmp_path: Path) -> None:

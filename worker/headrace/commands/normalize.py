@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from pathlib import Path
@@ -59,7 +59,7 @@ def normalize(
     with (
         open_output(output, format_name.value, "canonical_record") as records,
         open_output(letters_path, "jsonl", "dead_letter") as letters,
-        nullcontext(lambda: None) if quiet else _progress(reader, total) as progress,
+        nullcontext(_nothing) if quiet else _progress(reader, total) as progress,
     ):
         summary = run(
             reader,
@@ -77,6 +77,10 @@ def normalize(
         raise typer.Exit(3)
 
 
+def _nothing() -> None:
+    """Progress that nobody wants to see."""
+
+
 def _mapping(name: str | None) -> Mapping | None:
     if name is None:
         return None
@@ -84,7 +88,7 @@ def _mapping(name: str | None) -> Mapping | None:
 
 
 @contextmanager
-def _progress(reader: Reader, total: int) -> Iterator[object]:
+def _progress(reader: Reader, total: int) -> Iterator[Callable[[], None]]:
     columns = (
         TextColumn("normalizing"),
         BarColumn(),
