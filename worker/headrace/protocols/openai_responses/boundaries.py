@@ -28,7 +28,9 @@ def sorted_by_response(events: Sequence[Json]) -> list[Group]:
                 stray.append(event)
             continue
         kind = event.get("type")
-        if kind.__class__ is str and kind in ev.AROUND:
+        if kind.__class__ is not str:
+            kind = None
+        if kind in ev.AROUND:
             stray.append(event)
             continue
         named = event.get("stream_id")

@@ -61,7 +61,8 @@ class ItemType:
 
 
 #: Keys that server copies of any item may carry.
-_ANY = (Other("created_by", "data"), Other("agent", "data"))
+_SERVER_KEYS = ("created_by", "agent")
+_ANY = tuple(Other(key, "detail") for key in _SERVER_KEYS)
 
 
 def _call(
@@ -78,11 +79,11 @@ def _call(
     """A tool call."""
     common: list[Entry] = [
         Field("id", "provider_item_id"),
-        Field("call_id", "tool_call.provider_id") if own_id else Other("call_id", "data"),
+        Field("call_id", "tool_call.provider_id") if own_id else Other("call_id", "detail"),
         Field("status", "tool_call.status"),
         Field("namespace", "tool_call.namespace"),
         Field("caller", "tool_call.caller", OBJECT),
-        Other("async", "data"),
+        Other("async", "detail"),
         *_ANY,
     ]
     if arguments:
@@ -121,8 +122,8 @@ def _output(
         Field("status", "tool_result.status"),
         Field("caller", "tool_result.caller", OBJECT),
         Field(name, "tool_result.name"),
-        Other("namespace", "data"),
-        *(Other(path, "data") for path in data),
+        Other("namespace", "detail"),
+        *(Other(path, "detail") for path in data),
         *_ANY,
     )
     return ItemType(
@@ -144,7 +145,7 @@ def _data(wire_type: str, *keys: str, role: str = "assistant", continuation: tup
         Field("id", "provider_item_id"),
         Field("status", "status"),
         *(Other(key, "data") for key in keys),
-        *_ANY,
+        *(Other(key, "data") for key in _SERVER_KEYS),
     )
     return ItemType(wire_type, "data", table, role=role, continuation=continuation)
 
@@ -195,8 +196,8 @@ ITEM_TYPES: dict[str, ItemType] = {
             "image_generation_call",
             "image",
             *_argument("prompt", "revised_prompt", "action", "background", "output_format", "quality", "size"),
-            Other("svg_usage", "data"),
-            Other("partial_image_b64", "data"),
+            Other("svg_usage", "detail"),
+            Other("partial_image_b64", "detail"),
             name="image_generation",
             result=Result("result", media="image", error="error"),
             own_id=False,
@@ -205,7 +206,7 @@ ITEM_TYPES: dict[str, ItemType] = {
             "mcp_call",
             "mcp",
             Field("server_label", "tool_call.server_name"),
-            Other("approval_request_id", "data"),
+            Other("approval_request_id", "detail"),
             arguments="arguments",
             result=Result("output", error="error"),
             own_id=False,
@@ -215,18 +216,18 @@ ITEM_TYPES: dict[str, ItemType] = {
             "computer_call",
             "computer",
             *_argument("action", "actions"),
-            Other("pending_safety_checks", "data"),
+            Other("pending_safety_checks", "detail"),
             name="computer",
             continuation=("pending_safety_checks",),
         ),
         _call("local_shell_call", "shell", _ACTION, name="local_shell"),
-        _call("shell_call", "shell", _ACTION, Other("environment", "data"), name="shell"),
+        _call("shell_call", "shell", _ACTION, Other("environment", "detail"), name="shell"),
         _call("apply_patch_call", "patch", Field("operation", "tool_call.arguments", JSON), name="apply_patch"),
         _call(
             "tool_search_call",
             "search",
             Field("arguments", "tool_call.arguments", JSON),
-            Other("execution", "data"),
+            Other("execution", "detail"),
             name="tool_search",
         ),
         _output("function_call_output", "function", "output", typed=True),

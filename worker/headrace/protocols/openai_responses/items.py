@@ -183,7 +183,8 @@ def _read_inner_result(
         _set_error(result, error)
     elif call.get("status") in _FAILED:
         result["is_error"] = True
-    result["content"] = pieces
+    if pieces:
+        result["content"] = pieces
     if form:
         follower["wire"] = dumps({"output": form})
     return [follower]
@@ -230,7 +231,9 @@ def _finish_result(
     elif item[where.key] is None:
         left.note("null", where.key)
     else:
-        result["content"], form = _read_content(item[where.key], where, reading)
+        pieces, form = _read_content(item[where.key], where, reading)
+        if pieces:
+            result["content"] = pieces
         if form:
             left.wire["output"] = form
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from headrace.canonical.fields import NAME, Const, Field, Leftover, Table, is_text, spelling
+from headrace.canonical.fields import NAME, Const, Field, Leftover, Other, Table, is_text, spelling
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import Message, Part
 from headrace.json_text import Json
@@ -33,6 +33,8 @@ _MESSAGE = Table(
     Field("name", "name"),
     Field("status", "status"),
     Field("phase", "phase"),
+    Other("created_by", "detail"),
+    Other("agent", "detail"),
 )
 _CONTENT = ("content",)
 _ITEM_REFERENCE = ITEM_TYPES["item_reference"]
@@ -49,6 +51,9 @@ def read_messages(items: Iterable[Json], reading: Reading, *, output: bool, firs
     reader = _Reader(reading, output, first)
     for item in items:
         reader.read(item)
+    for message in reader.messages:
+        if not message["parts"]:
+            del message["parts"]
     return reader.messages
 
 
@@ -126,7 +131,7 @@ def _role(item: Json, item_type: ItemType | None) -> str:
 def _read_message(item: dict[str, Json], message: Message, reading: Reading, position: int) -> list[Part]:
     """Fill a message from its item; returns the content parts. position: parts that precede them."""
     content: Any = item.get("content")
-    if item.keys() == _SHORT and is_text(item["role"]) and is_text(content):
+    if item.keys() == _SHORT and item["role"] and is_text(item["role"]) and is_text(content):
         message["role"] = item["role"]
         message["wire"] = '{"absent":["type"],"content":"string"}'
         return [{"type": "text", "text": content}]

@@ -125,10 +125,10 @@ def write_part(part: Part, usual: str) -> Json:
 
 def is_content(part: Part) -> bool:
     """Whether a part belongs into a message item's content (and is no item of its own)."""
-    if part.get("wire_type") in CONTENT_TYPES:
-        return True
     if part["type"] == "unknown":
         return not spelling(part).get("item")
+    if part.get("wire_type") in CONTENT_TYPES:
+        return True
     return part["type"] in _CONTENT_SHAPES and "wire_type" not in part
 
 

@@ -27,7 +27,7 @@ def read_output(value: Json, typed: bool, reading: Reading) -> tuple[list[ToolRe
     if type(value) is list:
         pieces = [_read_piece(element, typed, reading) for element in value]
         return pieces, "list" if _is_plain_text(pieces) else None
-    if typed and type(value) is dict and value.get("type") in CONTENT_TYPES:
+    if typed and type(value) is dict and is_text(value.get("type")) and value["type"] in CONTENT_TYPES:
         return [_read_piece(value, typed, reading)], "object"
     return [{"type": "json", "json": dumps(value)}], "object"
 

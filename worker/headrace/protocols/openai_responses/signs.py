@@ -16,6 +16,7 @@ from headrace.reassembly.pieces import SIGN_HARD, SIGN_NONE
 
 _NAMES = b"|".join(re.escape(name.encode()) for name in (*ev.TERMINAL, ev.ERROR))
 _TYPE = rb'"type"\s*:\s*"(?:' + _NAMES + rb')"'
+_TYPE_ANYWHERE = re.compile(_TYPE)
 
 _EVENT_LINE = re.compile(rb"(?:^|[\r\n])event:[ \t]*(?:" + _NAMES + rb")[ \t]*(?:[\r\n]|$)")
 _CANDIDATE = re.compile(_TYPE + rb'|"error"\s*:\s*[{"]')
@@ -30,6 +31,9 @@ _DATA = re.compile(rb"^(?:data:[ \t]*)?(\{.*\})[ \t\r]*$", re.MULTILINE)
 
 def sign(payload: bytes) -> int:
     """SIGN_HARD when the bytes (one JSON event, or a slice of the SSE body) hold a terminal event or an error."""
+    if _TYPE_ANYWHERE.search(payload) is None and b"error" not in payload:
+        # Nearly all pieces end here.
+        return SIGN_NONE
     if _EVENT_LINE.search(payload):
         return SIGN_HARD
     if not _CANDIDATE.search(payload):

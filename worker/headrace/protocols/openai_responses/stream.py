@@ -66,11 +66,11 @@ class _Response:
         buffers, deltas, plain = self._buffers, ev.DELTAS, self._plain_shapes
         for event in events:
             kind = event.get("type")
-            if tuple(event) in plain:
+            if kind.__class__ is str and tuple(event) in plain and kind in deltas:
                 # The hot path: a delta with known keys only, of a text that is open already.
-                text = deltas[str(kind)]
+                index = event.get(deltas[kind].index)
                 try:
-                    buffer = buffers.get((kind, event.get("item_id"), event.get("output_index"), event.get(text.index)))
+                    buffer = buffers.get((kind, event.get("item_id"), event.get("output_index"), index))
                 except TypeError:
                     buffer = None
                 delta = event.get("delta")
@@ -128,11 +128,12 @@ class _Response:
         index, item_id = event.get("output_index"), item.get("id")
         placed = self._by_index.get(index) if type(index) is int else None
         named = self._by_id.get(item_id) if type(item_id) is str else None
-        if named is not None and _same_type(named, item) and (named is placed or placed is None):
+        if named is not None and _same_type(named, item) and (named is placed or type(index) is not int):
             return named
         if placed is not None and placed.waits(done) and _is_same(placed, item):
             return placed
-        if named is not None and _is_same(named, item):
+        if named is not None and named.waits(done) and _is_same(named, item):
+            # Some gateways count differently in the two events of one item.
             return named
         if type(index) is not int:
             # Two calls may have one call id: the first that waits takes it.
