@@ -20,8 +20,7 @@ STATUSES: dict[str, tuple[str, str | None]] = {
     "queued": ("queued", None),
     "idle": ("idle", None),
 }
-#: Statuses of an interaction that still goes on.
-OPEN = frozenset({"in_progress", "queued", "idle"})
+_OPEN = frozenset({"in_progress", "queued", "idle"})
 
 #: Finish reasons of any protocol -> wire status, for records without a status of this wire.
 _STATUS_OF_REASON = {
@@ -34,6 +33,11 @@ _STATUS_OF_REASON = {
     "error": "failed",
     "cancelled": "cancelled",
 }
+
+
+def goes_on(status: Json) -> bool:
+    """Whether this is the wire status of an interaction that has not ended."""
+    return type(status) is str and status in _OPEN
 
 
 def read_status(body: dict[str, Json], record: CanonicalRecord, left: Leftover, reading: Reading) -> None:
@@ -58,7 +62,7 @@ def read_status(body: dict[str, Json], record: CanonicalRecord, left: Leftover, 
             record["finish_reason"], record["raw_finish_reason"] = reason, wire
             if status == "incomplete":
                 record["status_reason"] = wire
-    if "error" in record and record.get("status", "in_progress") in OPEN:
+    if "error" in record and record.get("status", "in_progress") in _OPEN:
         record["status"], record["finish_reason"] = "failed", "error"
 
 

@@ -10,7 +10,7 @@ from headrace.canonical.shape import CanonicalRecord, Message
 from headrace.errors import WireError
 from headrace.json_text import Json
 from headrace.protocols.gemini_interactions import failures
-from headrace.protocols.gemini_interactions.finish import OPEN, read_status, write_status
+from headrace.protocols.gemini_interactions.finish import goes_on, read_status, write_status
 from headrace.protocols.gemini_interactions.request import read_prompt, write_prompt
 from headrace.protocols.gemini_interactions.settings import SETTINGS, continuation
 from headrace.protocols.gemini_interactions.turns import mark, read_turns, write_turns
@@ -23,8 +23,8 @@ _INTERACTION: tuple[Field | Const | Other, ...] = (
     Field("agent", "served_model"),
     Field("service_tier", "service_tier"),
     Field("created", "timing.created_at", TIME_TEXT),
-    *SETTINGS,
     Field("environment_id", "container", JSON),
+    *SETTINGS,
     # Of the last event of a stream: what a client resumes after.
     Other("event_id", "detail"),
     # What Google's SDK adds to the resource, and loggers of its objects write down.
@@ -86,7 +86,7 @@ def write_response(record: CanonicalRecord) -> dict[str, Json]:
 
 
 def _table(status: Json) -> Table:
-    return _GOING_ON if type(status) is str and status in OPEN else _ENDED
+    return _GOING_ON if goes_on(status) else _ENDED
 
 
 def _read_steps(body: dict[str, Json], record: CanonicalRecord, left: Leftover, reading: Reading) -> None:

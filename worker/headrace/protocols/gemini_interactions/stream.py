@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from headrace.json_text import Json
 from headrace.protocols.codec import Folded
-from headrace.protocols.gemini_interactions.finish import OPEN
+from headrace.protocols.gemini_interactions.finish import goes_on
 from headrace.protocols.gemini_interactions.signs import TERMINATORS
 from headrace.protocols.gemini_interactions.slots import Slot, step_of
 
@@ -31,6 +31,7 @@ class _Interaction:
         self.body: dict[str, Json] = {}
         self.slots: dict[int, Slot] = {}
         self.list_key = "steps"
+        self.extras: list[Json] = []
         self.usage: Json = None
         self.complete = False
         self.folded = Folded({}, complete=False, events=0)
@@ -60,7 +61,7 @@ class _Interaction:
     def extra(self, event: dict[str, Json], keys: set[str]) -> None:
         """Keep fields of an event that nobody knows."""
         kept = {key: value for key, value in event.items() if key in keys or key in ("event_type", "index")}
-        self.body.setdefault(EVENT_EXTRAS, []).append(kept)
+        self.extras.append(kept)
 
     def taken(self) -> Folded:
         """The folded response. Steps of the last event are authoritative, unless it lacks some that were streamed."""
@@ -72,6 +73,9 @@ class _Interaction:
             body[self.list_key] = [self.slots[index].taken() for index in sorted(self.slots)]
         if self.usage is not None and body.get("usage") is None:
             body["usage"] = self.usage
+        if self.extras:
+            held = body.get(EVENT_EXTRAS)
+            body[EVENT_EXTRAS] = [*held, *self.extras] if type(held) is list else self.extras
         self.folded.body = body
         self.folded.complete = self.complete
         return self.folded
@@ -125,7 +129,7 @@ def _text(event: Json, now: _Interaction) -> None:
     """
     if type(event) is str and event.strip() in TERMINATORS:
         status = now.body.get("status")
-        now.complete = now.complete or (type(status) is str and status not in OPEN)
+        now.complete = now.complete or (type(status) is str and not goes_on(status))
     else:
         now.folded.stray.append(event)
 
@@ -181,7 +185,7 @@ def _completed(event: dict[str, Json], now: _Interaction) -> None:
 
 def _whole(event: dict[str, Json], now: _Interaction) -> None:
     now.update(event)
-    now.complete = now.body.get("status") not in OPEN
+    now.complete = not goes_on(now.body.get("status"))
 
 
 def _error(event: dict[str, Json], now: _Interaction) -> None:
@@ -202,10 +206,8 @@ def _start(event: dict[str, Json], now: _Interaction) -> None:
 
 def _content_start(event: dict[str, Json], now: _Interaction) -> None:
     now.list_key = "outputs"
-    content = event.get("content")
-    if content is None:
-        content = {"type": event["type"]} if "type" in event else {}
-    now.open_slot(event, content)
+    beside = {"type": event["type"]} if "type" in event else {}
+    now.open_slot(event, event.get("content", beside))
     _resume_after(event, now)
 
 

@@ -101,11 +101,14 @@ class _Turns:
 
     def _model_output(self, step: dict[str, Json]) -> None:
         parts = self.messages[-1]["parts"]
+        follows = bool(parts) and (is_content(parts[-1]) or _is_header(parts[-1]))
+        if len(step) == 2 and not follows and type(step.get("content")) is list and step["content"]:
+            parts += [read_content(content, self._reading) for content in step["content"]]
+            return
         header: Part = {"type": "data", "wire_type": "model_output"}
         left = _OUTPUT.read(step, header, ("type", "content"))
         contents = read_contents(step, left, self._reading)
         left.store(header)
-        follows = bool(parts) and (is_content(parts[-1]) or _is_header(parts[-1]))
         if len(header) > 2 or not contents or follows:
             parts.append(header)
         parts += contents

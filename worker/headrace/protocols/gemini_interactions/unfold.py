@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from headrace.json_text import Json, dumps
 from headrace.protocols.gemini_interactions.contents import MEDIA_TYPES, type_of
-from headrace.protocols.gemini_interactions.finish import OPEN
+from headrace.protocols.gemini_interactions.finish import goes_on
 from headrace.protocols.gemini_interactions.slots import Slot
 from headrace.protocols.gemini_interactions.steps import CALLS, RESULTS
 
@@ -32,12 +32,12 @@ def unfold(body: dict[str, Json]) -> list[Json]:
     if elements:
         del header[list_key]
     is_old = list_key == "outputs"
-    events = _opening(header, is_old=is_old, is_last=error is not None or _goes_on(body))
+    events = _opening(header, is_old=is_old, is_last=error is not None or goes_on(body.get("status")))
     for index, element in enumerate(elements):
         events += _content_events(index, element) if is_old else _step_events(index, element)
     if error is not None:
         events.append({"event_type": "error", "error": error})
-    elif not _goes_on(body):
+    elif not goes_on(body.get("status")):
         last: dict[str, Json] = {"event_type": "interaction.complete" if is_old else "interaction.completed"}
         if header.get("event_id") is not None:
             last["event_id"] = header.pop("event_id")
@@ -57,11 +57,6 @@ def _sse_event(event: dict[str, Json]) -> str:
 
 def _is_filled(value: Json) -> bool:
     return type(value) is list and bool(value)
-
-
-def _goes_on(body: dict[str, Json]) -> bool:
-    status = body.get("status")
-    return type(status) is str and status in OPEN
 
 
 def _opening(header: dict[str, Json], *, is_old: bool, is_last: bool) -> list[Json]:
