@@ -20,6 +20,9 @@ from tests.unit.gemini_interactions.wire import CODEC
         b'event:error\r\ndata: {"error":{}}\r\n\r\n',
         b'data: {"interaction":{},"event_type":"interaction.completed"}\n\n',
         b'n":{"id":"x"},"event_type":"interaction.completed"}\n\n',
+        b'{"event_type":"step.stop"}\n\ndata: {"event_type":"interaction.completed"}',
+        b'{"event_type":"step.stop"}\n\nevent: done\ndata: [DONE]\n\n',
+        b'{\n  "event_type": "error",\n  "error": {}\n}',
         b"event: done\ndata: [DONE]\n\n",
         b"data: [DONE]",
         b"data:[DONE]\r\n\r\n",
@@ -49,6 +52,7 @@ def test_last_events(payload: bytes) -> None:
         b'"arguments":{"event_type":"error"}}',
         b'{"event_type":"error"',
         b"event: interaction.created\n",
+        b'{\n  "step": {"arguments": {\n    "event_type": "error"\n  }},\n  "event_type": "step.start"\n}',
     ],
 )
 def test_other_events(payload: bytes) -> None:

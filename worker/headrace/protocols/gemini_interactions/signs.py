@@ -27,11 +27,12 @@ _BARE_TERMINATORS = frozenset({b"[DONE]", b'"[DONE]"', b'"done"'})
 
 def sign(payload: bytes) -> int:
     """SIGN_HARD when the bytes hold the last event, else SIGN_NONE; this protocol has no trailers."""
-    is_event = payload[:1] == b"{"
+    is_event = payload[:1] == b"{" and payload[-1:] == b"}"
     # Looking for words costs a tenth of searching for the pattern, and most events have none.
     if (b"interaction.c" in payload or b'"error"' in payload) and _LAST.search(payload):
-        lines = [payload] if is_event or payload.lstrip()[:1] == b"{" else _LINE.findall(payload)
-        if any(_is_last(line) for line in lines if _LAST.search(line)) or _LAST_OF_LINE.match(payload):
+        if _is_last(payload) or _LAST_OF_LINE.match(payload):
+            return SIGN_HARD
+        if any(_is_last(line) for line in _LINE.findall(payload) if _LAST.search(line)):
             return SIGN_HARD
     if is_event:
         return SIGN_NONE
