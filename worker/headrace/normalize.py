@@ -10,6 +10,7 @@ bad event gives its record and a dead letter for that event.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -221,19 +222,30 @@ def _folded(origin: Origin, framed: Framed, *, first_ordinal: int, reason: str) 
     bad = [event for event in framed.events if event.error is not None]
     made.dead_letters += [_bad_event(event.data, event.error or "", origin) for event in bad]
     folded = _codec(origin).fold([event.value for event in framed.events if event.error is None])
-    for ordinal, one in enumerate(folded, first_ordinal):
-        made.records.append(_folded_record(origin, one, ordinal, reason))
+    ordinals = Counter({"response": first_ordinal})
+    for one in folded:
+        made.records.append(_folded_record(origin, one, ordinals[one.record_type], reason))
+        ordinals[one.record_type] += 1
         made.dead_letters += [_bad_event(dumps(stray).encode(), "no response takes it", origin) for stray in one.stray]
     made.complete = bool(folded) and folded[-1].complete
     return made
 
 
 def _folded_record(origin: Origin, folded: Folded, ordinal: int, reason: str) -> CanonicalRecord:
-    reading = Reading(origin.facts.call_id, "response", tenant=origin.facts.tenant, ordinal=ordinal)
-    shape = _codec(origin).read_response(folded.body, reading, folded.layout)
+    facts = origin.facts
+    reading = Reading(facts.call_id, folded.record_type, tenant=facts.tenant, ordinal=ordinal)
+    codec = _codec(origin)
+    if folded.record_type == "request":
+        shape = codec.read_request(folded.body, reading)
+    else:
+        shape = codec.read_response(folded.body, reading, folded.layout)
     for kind, name in folded.unknown:
         reading.unknown_type(kind, name)
     shape["chunk_count"] = folded.events
+    if folded.missing:
+        shape["missing_events"] = [{"first": first, "last": last} for first, last in folded.missing]
+    if folded.record_type == "request":
+        return records.finish(shape, reading, facts, origin.coordinates, origin.captured)
     if not folded.complete and shape.get("status") != "failed":
         shape["status"] = "incomplete"
         shape["status_reason"] = reason

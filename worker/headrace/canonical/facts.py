@@ -120,6 +120,15 @@ class Source(Shaped):
     """Last offset, or last line."""
 
 
+class Gap(Shaped):
+    """A range of numbers that never came."""
+
+    first: int = 0
+    """First number."""
+    last: int = 0
+    """Last number."""
+
+
 class UnknownType(Shaped):
     """A wire type that the model does not know; carried raw."""
 

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from headrace.canonical.contents import Citation, Code, Media, Reasoning, ToolCall, ToolResult, ToolResultContent
-from headrace.canonical.facts import CaptureInfo, Error, Source, Timing, UnknownType, Usage
+from headrace.canonical.facts import CaptureInfo, Error, Gap, Source, Timing, UnknownType, Usage
 from headrace.canonical.messages import (
     CitationPart,
     CodePart,
@@ -41,6 +41,7 @@ __all__ = [
     "DeadLetter",
     "DeadLetterHeader",
     "Error",
+    "Gap",
     "Media",
     "MediaPart",
     "Message",
@@ -143,6 +144,8 @@ class CanonicalRecord(Shaped):
     """How it was seen."""
     sources: Annotated[tuple[Source, ...], Field(strict=False)] = ()
     """Where its input lies."""
+    missing_events: Annotated[tuple[Gap, ...], Field(strict=False)] = ()
+    """Gaps in the wire's own numbering of stream events."""
     unknown_types: Annotated[tuple[UnknownType, ...], Field(strict=False)] = ()
     """Types carried raw."""
     continuation: Texts = ()

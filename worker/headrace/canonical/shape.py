@@ -318,6 +318,13 @@ class UnknownType(TypedDict, total=False):
     count: int
 
 
+class Gap(TypedDict, total=False):
+    """A range of numbers that never came."""
+
+    first: int
+    last: int
+
+
 class CanonicalRecord(TypedDict, total=False):
     """A request to a model, or one response of a model."""
 
@@ -358,6 +365,7 @@ class CanonicalRecord(TypedDict, total=False):
     chunk_count: int
     capture: CaptureInfo
     sources: list[Source]
+    missing_events: list[Gap]
     unknown_types: list[UnknownType]
     continuation: list[str]
     extras: str
