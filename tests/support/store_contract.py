@@ -444,7 +444,7 @@ class StoreContract:
         assert (await one(store, numbered([1], 11))).outcome == "claimed"
         (again,) = await due(store, at(11, round=1), committed=11)
         assert again.claim == first.claim
-        (late,) = await due(store, at(11, round=2), now=0, committed=11, committed_round=2)
+        (late,) = await due(store, at(11, round=2), now=0, committed=11, committed_round=1)
         assert (late.final, late.through, late.fragments) == (True, 0, (b"[1]",))
 
     # Two workers

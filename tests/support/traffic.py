@@ -34,7 +34,9 @@ def response_line(exchange: dict[str, Any], call_id: str) -> dict[str, Any]:
 def stream_lines(exchange: dict[str, Any], call_id: str, cut: Cut, rng: random.Random) -> list[dict[str, Any]]:
     """The numbered stream captures of an exchange, cut as asked."""
     head = {**_head(exchange, call_id, "stream"), "http": _http(exchange)}
-    if cut == "events":
+    if exchange.get("frames") is not None:
+        pieces = [{"direction": frame["from"], "body": frame["frame"]} for frame in exchange["frames"]]
+    elif cut == "events":
         pieces = [{"body": event} for event in events_of(exchange)]
     elif cut == "text":
         pieces = [{"body_text": text} for text in _texts(body_text(exchange), rng)]
@@ -45,7 +47,7 @@ def stream_lines(exchange: dict[str, Any], call_id: str, cut: Cut, rng: random.R
 
 def is_stream(exchange: dict[str, Any]) -> bool:
     """Whether the exchange's response came as a stream."""
-    return exchange.get("sse") is not None or exchange.get("ndjson_chunks") is not None
+    return any(exchange.get(form) is not None for form in ("sse", "ndjson_chunks", "frames"))
 
 
 def lines_of(
