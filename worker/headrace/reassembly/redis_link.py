@@ -139,7 +139,9 @@ class RedisLink:
         await self._client.aclose()
 
     def evalsha(self, name: str, keys: Sequence[str], *arguments: Any) -> Command:
-        """The command that runs a script of this package."""
+        """The command that runs a script of this package. Raises StoreError before `connect`."""
+        if not self._hashes:
+            raise StoreError("the store is not connected", fix="await connect() first")
         return ("EVALSHA", self._hashes[name], len(keys), *keys, *arguments)
 
     async def exchange(self, commands: Sequence[Command]) -> list[Any]:
@@ -148,8 +150,6 @@ class RedisLink:
         Raises StoreError: ``store_lost_memory`` when the epoch is another than at `connect` or the last `epoch`;
         otherwise as the first error reply says. The other commands may have been done: they must bear repeating.
         """
-        if not self._hashes:
-            raise StoreError("the store was not connected", fix="await connect() first")
         looks = self._epoch_commands("")
         replies = await self._send([*looks, *commands])
         if _epoch_of(replies[: len(looks)]) != self._epoch:

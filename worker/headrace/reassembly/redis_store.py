@@ -30,12 +30,15 @@ import msgspec
 
 from headrace.errors import SettingsError, StoreError
 from headrace.reassembly.redis_link import Client, Command, RedisLink, connect_url
-from headrace.reassembly.state import CLAIMED, CLOSED, source_of
+from headrace.reassembly.state import CLAIMED, CLOSED, is_committed, source_of
 from headrace.reassembly.store import Answer, Append, Close, Position, StateKey
 
 _DAY = 86_400
 _LONGEST_TAG = 80
 _PAGE = 500
+
+#: In place of a claim's offset: the state was closed and holds the next segment's pieces already.
+_REOPENED = -1
 
 
 class RedisStore:
@@ -118,7 +121,7 @@ class RedisStore:
         known = [
             member
             for member, (home, offset, round_) in self._claims.items()
-            if home == source and (offset, round_) < (committed, committed_round)
+            if home == source and (offset == _REOPENED or is_committed(offset, round_, (committed, committed_round)))
         ]
         look = [source, position.offset, position.round, now, committed, committed_round]
         claims = ("ZRANGEBYSCORE", self._claims_key(source), "-inf", position.offset)
@@ -152,13 +155,15 @@ class RedisStore:
         replies = await self._exchange(commands)
         for close, member, ident, reply in zip(closes, members, idents, replies, strict=True):
             outcome = _header(reply, ident).outcome
+            if outcome == "stale":
+                continue
             source, *_ = self._claims.pop(member, ("", 0, 0))
             source = source or (source_of(close.claim) if close.claim else "")
-            if not source or outcome == "stale":
+            if not source:
                 continue
             if outcome == "open":
                 # Looked at with the next `due`, for its pieces may be complete already.
-                self._claims[member] = (source, -1, 0)
+                self._claims[member] = (source, _REOPENED, 0)
             else:
                 self._forgotten.setdefault(source, set()).add(member)
 
@@ -219,7 +224,8 @@ class RedisStore:
         forgotten, self._forgotten = self._forgotten, {}
         first: list[Command] = []
         for source, members in forgotten.items():
-            first += [("ZREM", key, *members) for key in (self._due_key(source), self._claims_key(source))]
+            if members:
+                first += [("ZREM", key, *members) for key in (self._due_key(source), self._claims_key(source))]
         try:
             replies = await self._link.exchange([*first, *commands])
         except BaseException:

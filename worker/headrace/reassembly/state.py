@@ -260,7 +260,7 @@ class State(msgspec.Struct):
         if self.status == CLOSED or self.home != source_of(position):
             return "gone"
         if self.claim is not None:
-            if (self.claim.offset, self.claim.round) >= committed:
+            if not is_committed(self.claim.offset, self.claim.round, committed):
                 reached = self.by_due and self.claim.offset <= position.offset
                 if reached:
                     self._show()
@@ -335,6 +335,11 @@ def from_tombstone(stone: Tombstone) -> State:
         source=stone.source,
         gaps=stone.gaps,
     )
+
+
+def is_committed(offset: int, round_: int, committed: tuple[int, int]) -> bool:
+    """Whether the commit of a claim made there is part of ``committed``: (next offset to read, round)."""
+    return offset < committed[0] or (offset == committed[0] and 0 < round_ <= committed[1])
 
 
 def source_of(position: Position) -> str:

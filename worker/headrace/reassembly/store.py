@@ -176,11 +176,12 @@ class Store(Protocol):
         """Claim at ``position`` up to ``limit`` states of its partition that are due at stream time ``now``.
 
         ``committed`` is the partition's committed offset (the next to read), ``committed_round`` the round
-        committed with it: a state whose claim lies before it was emitted already and is closed here instead of
-        being answered (for good, if `due` or a whole unit had claimed it). States that `due` claimed at or after it are answered again, over and above ``limit``, in
-        every batch that reaches their claim: call `due` in every batch, once, and close what it gave before the
-        next. (Claims of appends are answered again by the replayed append.) Ordered by deadline; with
-        ``now=FOREVER`` in a memory store by first appearance.
+        committed with it (0: none): a state whose claim is part of that commit was emitted already and is closed
+        here instead of being answered (for good, if `due` or a whole unit had claimed it). States that `due` claimed
+        and nobody committed are answered again, over and above ``limit``, in every batch that reaches their claim:
+        call `due` in every batch, once, and close what it gave before the next. (Claims of appends are answered
+        again by the replayed append.) Ordered by deadline; with ``now=FOREVER`` in a memory store by first
+        appearance.
         """
         ...
 

@@ -6,8 +6,8 @@ read_fields(asked, {'ident', 'source', 'offset', 'round', 'now', 'committed', 'c
   'tombstone_ttl'}, cmsgpack.unpack(ARGV[1]), 0)
 
 local function is_committed(state)
-  return state.claim_offset < asked.committed
-    or (state.claim_offset == asked.committed and state.claim_round < asked.committed_round)
+  return state.claim_offset < asked.committed or (state.claim_offset == asked.committed
+    and 0 < state.claim_round and state.claim_round <= asked.committed_round)
 end
 
 local function fall_due(state)
