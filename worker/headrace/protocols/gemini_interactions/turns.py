@@ -126,9 +126,8 @@ class _Turns:
         message: Message = {"role": _ROLES.get(role, role), "parts": []}
         left = _TURN.read(turn, message, ("role", "content"))
         left.wire["turn"] = role
-        self._start(message["role"], bare=False)
-        self.messages[-1] = message
-        self._open = None
+        self.messages.append(message)
+        self._open, self._calls = None, 0
         if type(turn.get("content")) is list:
             for element in listed(turn, "content", left):
                 reader = steps.READERS.get(type_of(element) or "")
