@@ -174,12 +174,29 @@ class Calls:
 
     def take(self, fragments: list[Json]) -> None:
         """Add the fragments of one chunk; one that is no object is an element of its own."""
+        if len(fragments) == 1 and self._take_piece(fragments[0]):
+            return
         for place, fragment in enumerate(fragments):
             if type(fragment) is not dict:
                 self.elements.append(fragment)
                 continue
             call = self._call_of(fragment, place if len(fragments) > 1 else None)
             call.take(fragment)
+
+    def _take_piece(self, fragment: Json) -> bool:
+        """The commonest fragment: an index and one more piece of arguments. False for any other."""
+        if type(fragment) is not dict or len(fragment) != 2:
+            return False
+        function, index = fragment.get("function"), fragment.get("index")
+        if type(function) is not dict or len(function) != 1 or type(index) is not int:
+            return False
+        call, text = self.by_index.get(index), function.get("arguments")
+        spoken = call.spoken.get("function") if call is not None else None
+        if spoken is None or not spoken.pieces or type(text) is not str or text[:1] == "{":
+            return False
+        spoken.pieces.append(text)
+        spoken.size += len(text)
+        return True
 
     def _call_of(self, fragment: dict[str, Json], place: int | None) -> Call:
         index, call_id = fragment.get("index"), fragment.get("id")

@@ -108,25 +108,35 @@ class Choice:
                 self._take_other(key, value)
 
     def _take_fields(self, wire: dict[str, Json]) -> None:
+        fields = self.fields
         for key, value in wire.items():
-            if key == "delta":
-                if type(value) is not dict and value is not None:
-                    merging.put(self.fields, key, value, merging.every)
+            if value is None or key == "index":
+                fields.setdefault(key, value)
+                if key == "delta":
+                    del fields[key]
+            elif key == "text" and type(value) is str:
+                self._kept(".text", list).append(value)
+            elif key == "finish_reason":
+                if value or fields.get(key) is None:
+                    fields[key] = value
+            elif key == "delta":
+                if type(value) is not dict:
+                    merging.put(fields, key, value, merging.every)
             elif key == "message" and type(value) is dict:
                 self._take_message(value, wire.get("delta"))
-            elif key == "finish_reason":
-                if value or self.fields.get(key) is None:
-                    self.fields[key] = value
             elif key == "logprobs" and type(value) is dict:
                 self._take_logprobs(value)
-            elif key == "text" and type(value) is str:
-                self.kept.setdefault(".text", []).append(value)
             elif key == "token_ids" and type(value) is list:
-                self.kept.setdefault(".token_ids", []).extend(value)
-            elif key != "index":
-                merging.put(self.fields, key, value, _CHOICE_RULES.get(key, merging.every))
+                self._kept(".token_ids", list).extend(value)
             else:
-                self.fields.setdefault(key, value)
+                merging.put(fields, key, value, _CHOICE_RULES.get(key, merging.every))
+
+    def _kept(self, key: str, start: Callable[[], Any]) -> Any:
+        """What is kept for a key, started when first asked for."""
+        kept = self.kept.get(key)
+        if kept is None:
+            kept = self.kept[key] = start()
+        return kept
 
     def _take_message(self, message: dict[str, Json], delta: Json) -> None:
         """A message beside deltas says the same again; without any, it is the whole answer."""
@@ -140,7 +150,7 @@ class Choice:
 
     def _take_logprobs(self, logprobs: dict[str, Json]) -> None:
         """Lists of token log probabilities are joined, key by key."""
-        mine = self.kept.setdefault(".logprobs", {})
+        mine = self._kept(".logprobs", dict)
         for key, value in logprobs.items():
             if type(value) is list and type(mine.get(key)) is list:
                 mine[key].extend(value)
@@ -190,7 +200,7 @@ class Choice:
             if self.store.get(key) is None:
                 self.store[key] = ""
         else:
-            pieces = self.kept.setdefault(key, [])
+            pieces = self._kept(key, list)
             self.runs.at(key, len(pieces))
             pieces.append(value)
 
@@ -198,7 +208,7 @@ class Choice:
         if type(value) is not list:
             self._take_odd(key, value)
             return
-        details = self.kept.setdefault(key, Elements())
+        details = self._kept(key, Elements)
         if value:
             details.take(value, fresh=self.runs.at(key, len(details.elements)))
 
@@ -206,7 +216,7 @@ class Choice:
         if type(value) is not list:
             self._take_odd(key, value)
             return
-        calls = self.kept.setdefault(key, Calls())
+        calls = self._kept(key, Calls)
         size = len(calls.elements)
         calls.take(value)
         if len(calls.elements) > size:
@@ -235,7 +245,7 @@ class Choice:
         if type(value) is not list:
             self._take_odd(key, value)
             return
-        tools: list[Json] = self.kept.setdefault(key, [])
+        tools: list[Json] = self._kept(key, list)
         for tool in value:
             index = tool.get("index") if type(tool) is dict else None
             known = next((at for at, one in enumerate(tools) if _same_tool(one, index)), None)
@@ -251,7 +261,7 @@ class Choice:
             return
         if value and key == "images":
             self.runs.at(key, sum(map(len, self.kept.get(key, ()))))
-        self.kept.setdefault(key, []).append(value)
+        self._kept(key, list).append(value)
 
     def _take_other(self, key: str, value: Json) -> None:
         if key == "index":

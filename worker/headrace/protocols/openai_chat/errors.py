@@ -56,14 +56,14 @@ MARKS = frozenset({"error_message", "error_type", "error_code"})
 
 
 def form_of(body: dict[str, Json]) -> str | None:
-    """How the body carries its error: object | text | value | flat_text | flat_value; None where it has none."""
+    """How the body carries its error: object | text | value | flat_text | flat_value | groq; None for none."""
     error = body.get("error")
     if type(error) is dict:
         return "object"
     if is_text(error) and error:
         return "text"
     if not is_flat(body):
-        return "value" if error else None
+        return "value" if error else "groq" if _is_groq(body.get("x_groq")) else None
     return "flat_text" if is_text(body.get("detail")) else "flat_value"
 
 
@@ -74,6 +74,10 @@ def is_flat(body: dict[str, Json]) -> bool:
     if body.get("choices") is not None:
         return False
     return (type(body.get("message")) is str) or "detail" in body or "errors" in body or body.get("object") == "error"
+
+
+def _is_groq(wrapper: Json) -> bool:
+    return type(wrapper) is dict and bool(wrapper.get("error")) and is_text(wrapper["error"])
 
 
 def read_error(value: Json) -> Error:

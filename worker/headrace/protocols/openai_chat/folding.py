@@ -71,8 +71,8 @@ def fold(events: Sequence[Json]) -> list[Folded]:
                 current = _Response(at)
                 responses.append(current)
             current.take(event)
-    stops = [response.start for response in responses[1:]] + [len(events)]
-    folded = [_settled(response, events, stop) for response, stop in zip(responses, stops, strict=True)]
+    stops = [*(response.start for response in responses[1:]), len(events)]
+    folded = [_settled(response, events, stop) for response, stop in zip(responses, stops, strict=False)]
     if stray and not folded:
         folded.append(Folded({"choices": []}, complete=False, events=0))
     if stray:
@@ -253,6 +253,9 @@ class _Response:
             if fields.get("choices") is not None:
                 self.stray.append({"choices": fields["choices"]})
             fields["choices"] = [*choices, *self.odd]
+        elif "choices" not in fields and errors.form_of(fields) is None:
+            # Trailers of a stream whose chunks were lost.
+            fields["choices"] = []
         name = fields.get("object")
         if type(name) is str:
             fields["object"] = _OBJECTS.get(name, name)

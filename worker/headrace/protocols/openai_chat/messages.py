@@ -72,7 +72,7 @@ def read_message(
                 groups[key] = group
     if "content" not in wire:
         left.wire["content"] = "absent"
-    parts = arranged(groups, layout)
+    parts = arranged(groups, layout, wire)
     if type(wire.get("content")) is str and sum(part["type"] == "text" and "wire" not in part for part in parts) > 1:
         left.wire["content"] = "split"
     _read_annotations(wire, parts, left, reading)

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from headrace.canonical.shape import Part
+from headrace.json_text import Json
 from headrace.protocols.openai_chat.reasoning import KEYS as REASONING_KEYS
 
 #: The keys of content, in the order in which models write them.
@@ -26,23 +27,32 @@ def is_usual(runs: Sequence[Run]) -> bool:
     return all(before < after for before, after in pairwise(ranks))
 
 
-def arranged(groups: Mapping[str, list[Part]], layout: Sequence[Run] | None) -> list[Part]:
-    """The parts of all keys in one list. Whatever the layout does not reach follows in the usual order."""
+def arranged(groups: Mapping[str, list[Part]], layout: Sequence[Run] | None, wire: Mapping[str, Json]) -> list[Part]:
+    """The parts of all keys in one list. Whatever the layout does not reach follows in the usual order.
+
+    wire: the message, which tells the keys that hold one string.
+    """
     parts: list[Part] = []
     left = dict(groups)
     for key, size in layout or ():
         if left.get(key):
-            taken, left[key] = _take(left[key], size)
+            take = _take_text if type(wire.get(key)) is str else _take_elements
+            taken, left[key] = take(left[key], size)
             parts += taken
     for key in ORDER:
         parts += left.get(key, ())
     return parts
 
 
-def _take(group: list[Part], size: int) -> tuple[list[Part], list[Part]]:
-    text = _text(group[0]) if len(group) == 1 else None
-    if text is not None and len(text) > size:
-        return [_with_text(group[0], text[:size])], [_with_text(group[0], text[size:])]
+def _take_text(group: list[Part], size: int) -> tuple[list[Part], list[Part]]:
+    (part,) = group
+    text = part["reasoning"]["text"] if part["type"] == "reasoning" else part["text"]
+    if len(text) <= size:
+        return group, []
+    return [_with_text(part, text[:size])], [_with_text(part, text[size:])]
+
+
+def _take_elements(group: list[Part], size: int) -> tuple[list[Part], list[Part]]:
     taken = 0
     for at, part in enumerate(group):
         # The result of a server tool belongs to the call before it.
@@ -51,16 +61,6 @@ def _take(group: list[Part], size: int) -> tuple[list[Part], list[Part]]:
         if taken > size:
             return group[:at], group[at:]
     return group, []
-
-
-def _text(part: Part) -> str | None:
-    """The text that may be split: of a string, never of an element of a list."""
-    if "wire" in part or "extras" in part:
-        return None
-    if part["type"] in ("text", "refusal"):
-        return part.get("text")
-    wire_type = part.get("wire_type")
-    return part["reasoning"].get("text") if wire_type in ("reasoning", "reasoning_content") else None
 
 
 def _with_text(part: Part, text: str) -> Part:

@@ -69,8 +69,9 @@ _OBJECT = Const("object", "chat.completion")
 _BODY = Table(_OBJECT, *_FIELDS)
 #: An error on the body itself (see `errors`) comes with no object, or with one of its own.
 _BODIES = {
-    form: Table(*_FIELDS, Other("object", "error.detail"), *fields)
-    for form, fields in (("flat_text", errors.FLAT_TEXT), ("flat_value", errors.FLAT_VALUE))
+    "flat_text": Table(*_FIELDS, Other("object", "error.detail"), *errors.FLAT_TEXT),
+    "flat_value": Table(*_FIELDS, Other("object", "error.detail"), *errors.FLAT_VALUE),
+    "groq": Table(_OBJECT, *_FIELDS, Field("x_groq.error", "error.message")),
 }
 _OBJECTS = ("chat.completion", "chat.completion.chunk", "text_completion")
 
@@ -118,7 +119,7 @@ def _read_error(body: dict[str, Json], form: str | None, record: CanonicalRecord
         left.wire["error"] = form
     if form in ("flat_text", "flat_value"):
         errors.derive(record)
-    elif form is not None:
+    elif form is not None and form != "groq":
         record["error"] = errors.read_error(body["error"])
         return
     if "error" in body:
