@@ -69,6 +69,4 @@ def canonical(wire: str, *, has_calls: bool, reading: Reading) -> str | None:
 
 def written(raw: str | None, reason: str | None) -> str | None:
     """The finishReason to write: the wire's own, or the nearest to another protocol's reason."""
-    if reason is None or (raw is not None and raw.upper() in REASONS):
-        return raw
-    return _WRITTEN.get(reason, raw)
+    return raw if raw in REASONS or reason is None else _WRITTEN.get(reason, raw)

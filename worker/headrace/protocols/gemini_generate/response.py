@@ -128,6 +128,8 @@ def _read_candidate(value: Json, place: Place, position: int) -> Message:
         named = finish.canonical(reason, has_calls=place.call > 0, reading=place.reading)
         if named is not None:
             message["finish_reason"] = named
+            if reason not in finish.REASONS:
+                left.wire["reason"] = "lower"
     if "grounding" in message and message.get("parts"):
         attach(message["parts"], value)
     left.store(message)
@@ -201,7 +203,7 @@ def _write_candidate(message: Message) -> Json:
         return loads(message["parts"][0]["raw"])
     wired: dict[str, Any] = {**message}
     reason = finish.written(message.get("raw_finish_reason"), message.get("finish_reason"))
-    if reason is not None:
+    if reason is not None and wire.get("reason") != "lower":
         wired["raw_finish_reason"] = reason
     unsaid = wire.get("absent", ())
     if "index" in unsaid:

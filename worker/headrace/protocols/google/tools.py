@@ -192,7 +192,7 @@ def wire_choice(choice: ToolChoice) -> ToolChoice:
         wired["allowed"] = [choice["name"]] if "name" in choice else []
     elif mode == "allowed":
         mode = choice.get("allowed_mode")
-    mode = spelling(choice).get("mode", mode)
-    if mode is not None:
-        wired["mode"] = _WIRE_MODES.get(mode) or mode
+    spelled = spelling(choice).get("mode")
+    if spelled is not None or mode is not None:
+        wired["mode"] = spelled or _WIRE_MODES.get(mode) or mode
     return wired
