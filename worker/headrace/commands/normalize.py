@@ -6,17 +6,14 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from headrace.capture.mapping import Mapping, load_mapping
-from headrace.commands.options import QuietOption
+from headrace.commands.options import MappingOption, QuietOption, mapping_of
 from headrace.commands.summary import print_summary
-from headrace.contract import mapping_text
 from headrace.offline.inputs import Reader, open_inputs
 from headrace.offline.outputs import open_output
 from headrace.offline.run import run
@@ -40,9 +37,7 @@ def normalize(
     dead_letters: Annotated[
         str | None, typer.Option(help="Where dead letters go (JSON Lines). Default: OUTPUT.dead-letters.jsonl.")
     ] = None,
-    mapping: Annotated[
-        str | None, typer.Option(help="Source mapping for logs of another producer: a name or a YAML file.")
-    ] = None,
+    mapping: MappingOption = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0: one a core.")] = 1,
     memory: Annotated[int, typer.Option(min=1, help="MiB for open calls; beyond it they spill to a file.")] = 256,
     quiet: QuietOption = False,
@@ -66,7 +61,7 @@ def normalize(
             records,
             letters,
             format_name=format_name.value,
-            mapping=_mapping(mapping),
+            mapping=mapping_of(mapping),
             workers=workers or os.cpu_count() or 1,
             memory_bytes=memory << 20,
             progress=progress,
@@ -79,12 +74,6 @@ def normalize(
 
 def _nothing() -> None:
     """Progress that nobody wants to see."""
-
-
-def _mapping(name: str | None) -> Mapping | None:
-    if name is None:
-        return None
-    return load_mapping(mapping_text(name), Path(name).stem)
 
 
 @contextmanager

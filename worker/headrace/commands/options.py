@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from headrace.capture.mapping import Mapping, load_mapping
+from headrace.contract import mapping_text
 from headrace.errors import SettingsError
 from headrace.settings import Settings, load
 
@@ -19,6 +21,9 @@ ConfigOption = Annotated[
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", "-s", help="One setting, for instance kafka.group=mine. May be repeated."),
+]
+MappingOption = Annotated[
+    str | None, typer.Option(help="Source mapping for logs of another producer: a name or a YAML file.")
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 
@@ -34,3 +39,8 @@ def settings_of(config: Path | None, overrides: list[str] | None) -> Settings:
             )
         pairs[name.strip()] = value
     return load(config, pairs)
+
+
+def mapping_of(name: str | None) -> Mapping | None:
+    """The source mapping of ``--mapping``; raises SettingsError."""
+    return None if name is None else load_mapping(mapping_text(name), Path(name).stem)

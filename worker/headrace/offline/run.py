@@ -25,14 +25,10 @@ from headrace.capture.mapping import Mapping as SourceMapping
 from headrace.capture.model import Inbound
 from headrace.errors import HeadraceError, SchemaError
 from headrace.offline.inputs import Reader
+from headrace.offline.normalizer import BLOCK, Normalizer
 from headrace.offline.outputs import Format, Writer, encoder
-from headrace.pipeline import Batch, Pipeline
-from headrace.reassembly.memory import MemoryStore
-from headrace.reassembly.store import FOREVER, MAX_ORDER, Position
+from headrace.pipeline import Batch
 from headrace.records import dead_letter_instead
-
-_BLOCK = 2_000
-_AT_END = Position("", 0, MAX_ORDER)
 
 
 @dataclass(slots=True)
@@ -70,36 +66,25 @@ class _Part:
     """One pipeline with its encoders: the whole run, or one process's part of it."""
 
     def __init__(self, format_name: Format, mapping: SourceMapping | None, memory_bytes: int) -> None:
-        self._store = MemoryStore(budget=memory_bytes)
-        self._mapping = mapping
-        self._mappings: dict[str, SourceMapping] = {}
-        self._pipeline = Pipeline(self._store, mappings=self._mappings)
+        self._normalizer = Normalizer(mapping, memory_bytes)
         self._encode = encoder(format_name, "canonical_record")
         self._encode_letter = encoder("jsonl", "dead_letter")
 
     async def block(self, numbered: Sequence[tuple[int, Inbound]]) -> _Made:
         """Normalize one block of (place in block, message)."""
-        messages = [message for _, message in numbered]
-        if self._mapping is not None:
-            self._mappings.update(dict.fromkeys({message.source.topic for message in messages}, self._mapping))
-        batch = await self._pipeline.process(messages)
-        await self._pipeline.close(batch)
+        batch = await self._normalizer.block([message for _, message in numbered])
         places = [place for place, _ in numbered]
         return self._made(batch, lambda index, _: (places[index],))
 
     async def end(self) -> _Made:
         """Emit what is still open at the end of the input."""
         made = _Made()
-        while True:
-            batch = Batch()
-            await self._pipeline.due(batch, _AT_END, FOREVER, 0)
-            if not batch.closes:
-                return made
-            await self._pipeline.close(batch)
+        while (batch := await self._normalizer.end()) is not None:
             part = self._made(batch, _where)
             made.records += part.records
             made.dead_letters += part.dead_letters
             made.summary.add(part.summary)
+        return made
 
     def _made(self, batch: Batch, key: Callable[[int, Any], Any]) -> _Made:
         summary = Summary(messages=batch.consumed, duplicates=batch.duplicates, unknown=batch.unknown)
@@ -156,7 +141,7 @@ def run(
 
 def _blocks(messages: Iterable[Inbound]) -> Iterator[list[tuple[int, Inbound]]]:
     rest = iter(messages)
-    while block := list(islice(rest, _BLOCK)):
+    while block := list(islice(rest, BLOCK)):
         yield list(enumerate(block))
 
 
