@@ -7,20 +7,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from openai._models import construct_type
 from openai._types import omit
 from openai.lib.streaming.responses._responses import ResponseStreamState
-from openai.types.responses import ResponseStreamEvent
+from openai.types.responses import (
+    ResponseInputContent,
+    ResponseInputItem,
+    ResponseItem,
+    ResponseOutputItem,
+    ResponseStreamEvent,
+    Tool,
+)
 
 from headrace.canonical.avro import record_format
 from headrace.canonical.reading import Reading
 from headrace.protocols.openai_responses import CODEC
+from headrace.protocols.openai_responses.events import KNOWN_EVENTS
+from headrace.protocols.openai_responses.item_types import ITEM_TYPES
+from headrace.protocols.openai_responses.parts import CONTENT_TYPES
+from headrace.protocols.openai_responses.tools import TOOL_KINDS
 from tests.support.shared import corpus, traps
 from tests.support.traffic import body_text, events_of, is_stream
 from tests.unit.openai_responses.samples import REQUEST, RESPONSE
+
+# The SDK's models warn of item types that they took for others; what they keep is right.
+pytestmark = pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 
 OWN = {"id": "own", "request": REQUEST, "response": RESPONSE}
 OWN_STREAM = {"id": "own", "request": REQUEST, "ndjson_chunks": CODEC.unfold(RESPONSE), "protocol": CODEC.protocol}
@@ -59,6 +73,43 @@ SDK_REFUSES = {
     "ver/openai/src/responses/openai-shell-tool.1.chunks.txt": "identity changed",
     "ver/openai/src/responses/openai-client-tool-search.1.chunks.txt": "identity",
 }
+
+
+def discriminators(union: Any, key: str = "type") -> set[str]:
+    """The values of ``type`` over all members of a union of SDK models."""
+    found: set[str] = set()
+    for member in get_args(union) if get_args(union) else (union,):
+        if get_args(member):
+            found |= discriminators(member)
+        elif hasattr(member, "model_fields") and key in member.model_fields:
+            found |= {name for name in flat(member.model_fields[key].annotation) if isinstance(name, str)}
+    return found
+
+
+def flat(annotation: Any) -> Iterator[Any]:
+    for one in get_args(annotation):
+        if get_args(one):
+            yield from flat(one)
+        else:
+            yield one
+
+
+@pytest.mark.parametrize("union", [ResponseInputItem, ResponseOutputItem, ResponseItem])
+def test_every_item_of_the_sdk_is_known(union: Any) -> None:
+    names = discriminators(union)
+    assert len(names) > 20
+    assert names - {"message"} <= ITEM_TYPES.keys()
+
+
+def test_every_event_of_the_sdk_is_known() -> None:
+    names = discriminators(ResponseStreamEvent)
+    assert len(names) > 50
+    assert names <= KNOWN_EVENTS
+
+
+def test_every_tool_and_content_part_of_the_sdk_is_known() -> None:
+    assert discriminators(Tool) <= TOOL_KINDS.keys()
+    assert discriminators(ResponseInputContent) | {"output_text", "refusal"} <= CONTENT_TYPES
 
 
 def exchanges() -> list[dict[str, Any]]:

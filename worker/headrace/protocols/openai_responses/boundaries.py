@@ -24,7 +24,7 @@ def sorted_by_response(events: Sequence[Json]) -> list[Group]:
     stream: Json = None
     for event in events:
         if type(event) is not dict:
-            if event != _TERMINATOR:
+            if type(event) is not str or event.strip() != _TERMINATOR:
                 stray.append(event)
             continue
         kind = event.get("type")
@@ -35,7 +35,9 @@ def sorted_by_response(events: Sequence[Json]) -> list[Group]:
             continue
         named = event.get("stream_id")
         if current is None or (named is not None and named != stream) or kind in _BOUNDS:
-            stream = named if type(named) is str else stream
+            if type(named) is str and (named in streams or stream is not None or kind in ev.LIFECYCLE):
+                # An id that only a trailing event has opens no response.
+                stream = named
             found = streams.get(stream)
             if found is None or found.starts_another(kind, event):
                 found = streams[stream] = Boundary(stray if current is None else [])

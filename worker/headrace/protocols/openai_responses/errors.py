@@ -24,9 +24,11 @@ _ERROR = Table(
     Field("status", "http_status", LONG),
     *(Other(key, "detail") for key in _DETAIL),
 )
+#: What gateways put beside the object under ``error``.
+_BESIDE = Table(Field("request_id", "request_id"), Field("status", "http_status", LONG))
+_SHAPE_OF = {entry.name: entry.wire for entry in _BESIDE.fields}
 #: An error body without an object under ``error``.
-_FLAT = Table(
-    Field("error", "code"),
+_FLAT_FIELDS = (
     Field("code", "code", also=NUMBER_AS_TEXT),
     Field("message", "message"),
     Field("error_description", "message"),
@@ -38,6 +40,10 @@ _FLAT = Table(
     Field("details", "detail", JSON),
     Field("errors", "detail", JSON),
 )
+_MESSAGES = ("message", "error_description", "detail")
+#: {"error": text}: a code where a message stands beside it, else the message itself.
+_FLAT = Table(Field("error", "code"), *_FLAT_FIELDS)
+_FLAT_TEXT = Table(Field("error", "message"), *_FLAT_FIELDS)
 #: Keys by which a body that is no response is told to be an error.
 ERROR_KEYS = ("error", "detail", "message", "errors", "error_description")
 
@@ -79,21 +85,39 @@ def read_error_body(body: Json) -> CanonicalRecord:
         return record
     inner = body.get("error")
     if type(inner) is dict and inner:
-        record["error"] = read_error(inner)
+        error, rest = _read_nested(inner, {key: value for key, value in body.items() if key != "error"})
+        record["error"] = error
         record["wire"] = '{"form":"error"}'
-        rest = {key: value for key, value in body.items() if key != "error"}
         if rest:
             record["extras"] = dumps(rest)
         return record
-    error: Error = {}
+    error = {}
     _read_flat(body, error)
     record["error"] = error
     record["wire"] = '{"form":"flat_error"}'
     return record
 
 
+def _read_nested(inner: dict[str, Json], rest: dict[str, Json]) -> tuple[Error, dict[str, Json]]:
+    """(error, what stands beside it). A request id or status beside it is the error's, unless it has its own."""
+    error: Error = {}
+    left = _ERROR.read(inner, error)
+    beside = [key for key in _BESIDE.paths if key in rest and key not in inner]
+    odd = _BESIDE.read({key: rest.pop(key) for key in sorted(beside)}, error)
+    rest.update(odd.extras)
+    rest.update(dict.fromkeys(odd.wire.get("null", ())))
+    taken = [key for key in sorted(beside) if key not in rest]
+    if taken:
+        left.wire["beside"] = taken
+    left.store(error)
+    return error, rest
+
+
 def _read_flat(body: dict[str, Json], error: Error) -> None:
-    left = _FLAT.read(body, error)
+    alone = type(body.get("error")) is str and not any(is_text(body.get(key)) for key in _MESSAGES)
+    left = (_FLAT_TEXT if alone else _FLAT).read(body, error)
+    if alone:
+        left.wire["error"] = "message"
     details = left.extras.get("detail")
     if details is not None and "detail" not in error:
         # FastAPI gives a list of what is wrong.
@@ -109,11 +133,16 @@ def write_error_body(record: CanonicalRecord, form: str) -> Json:
         return write_error(error)
     if form == "flat_error":
         spelled = spelling(error)
+        table = _FLAT_TEXT if "error" in spelled else _FLAT
         if not spelled.get("detail"):
-            return _FLAT.write(error, spelled)
+            return table.write(error, spelled)
         shape: Any = {key: value for key, value in error.items() if key != "detail"}
-        return {**_FLAT.write(shape, spelled), "detail": loads(error["detail"])}
-    body: dict[str, Json] = {"error": write_error(error)}
+        return {**table.write(shape, spelled), "detail": loads(error["detail"])}
+    spelled = spelling(error)
+    taken = _BESIDE.write(error, {}) if "beside" in spelled else {}
+    beside = {key: taken[key] for key in spelled.get("beside", ())}
+    own: Any = {key: value for key, value in error.items() if _SHAPE_OF.get(key) not in beside}
+    body: dict[str, Json] = {**beside, "error": write_error(own)}
     if "extras" in record:
         body.update(loads(record["extras"]))
     return body

@@ -87,6 +87,9 @@ IGNORED = frozenset({"response.compaction.compacting", "response.audio.done", "r
 #: Event -> key of the response's ``audio`` that it appends to. They name no item.
 AUDIO = {"response.audio.delta": "data", "response.audio.transcript.delta": "transcript"}
 
+#: Fields that a dialect (Copilot) is known to put beside a snapshot; they become fields of the response.
+BESIDE_SNAPSHOT = frozenset({"copilot_usage"})
+
 #: What WebSocket peers say around responses: no part of any.
 AROUND = frozenset(
     {
@@ -126,3 +129,6 @@ _CONTENT_KEYS: dict[str, frozenset[str]] = {
     SHELL_DELTA: frozenset({"delta"}),
     SHELL_DONE: frozenset({"output"}),
 }
+
+#: All events that the fold knows.
+KNOWN_EVENTS = frozenset({*_CONTENT_KEYS, *STATUS, *AUDIO, *IGNORED, ERROR})

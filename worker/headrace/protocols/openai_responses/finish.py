@@ -15,6 +15,8 @@ INCOMPLETE = {
     # A steered response gives way to its successor, which goes on.
     "steered": "pause",
 }
+#: Finish reason -> the reason that a response from another protocol is written with.
+REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 _BY_STATUS = {"failed": "error", "cancelled": "cancelled"}
 #: Kinds of calls that the provider runs itself: they never wait for the client.
 _HOSTED = frozenset(

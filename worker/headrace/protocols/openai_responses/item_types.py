@@ -36,8 +36,9 @@ class ItemType:
 
     part: canonical type of its part. kind and name: of the tool, where the wire does not say. role: of the
     message it stands in when it is no part of the assistant's turn. arguments: key of the argument string, where
-    it has one. free_text: that string is text, not JSON. own_id: the call's id is ``call_id``, else the item's
-    ``id`` (hosted tools). answers: call type that a result without call id belongs to.
+    it has one; free_text: that string is text, not JSON; table_arguments: other keys are the arguments. own_id: the
+    call's id is ``call_id``, else the item's ``id`` (hosted tools). answers: call type that a result without call id
+    belongs to. continuation: keys that the provider needs back verbatim.
     """
 
     type: str
@@ -49,15 +50,10 @@ class ItemType:
     arguments: str = ""
     free_text: bool = False
     own_id: bool = False
+    table_arguments: bool = False
     result: Result | None = None
     answers: str = ""
     continuation: tuple[str, ...] = ()
-
-    @property
-    def table_arguments(self) -> bool:
-        """Whether keys of the item are the call's arguments."""
-        entries: list[Entry] = [*self.table.fields, *self.table.others]
-        return any(entry.name == "tool_call.arguments" for entry in entries)
 
 
 #: Keys that server copies of any item may carry.
@@ -91,7 +87,7 @@ def _call(
     taken = {entry.wire for entry in entries}
     if "name" not in taken:
         common.append(Field("name", "tool_call.name"))
-    table = Table(Const("type", wire_type), *(entry for entry in common if entry.wire not in taken), *entries)
+    table = Table(Const("type", wire_type), *entries, *(entry for entry in common if entry.wire not in taken))
     return ItemType(
         wire_type,
         "tool_call",
@@ -101,6 +97,7 @@ def _call(
         arguments=arguments,
         free_text=free_text,
         own_id=own_id,
+        table_arguments=any(entry.name == "tool_call.arguments" for entry in entries),
         result=result,
         continuation=("caller", *continuation),
     )
@@ -171,7 +168,14 @@ ITEM_TYPES: dict[str, ItemType] = {
         _call("function_call", "function", arguments="arguments"),
         _call("custom_tool_call", "custom", arguments="input", free_text=True),
         _call("multi_agent_call", "agent", Field("action", "tool_call.name"), arguments="arguments"),
-        _call("program", "code", *_argument("code"), Field("fingerprint", "signature"), name="program"),
+        _call(
+            "program",
+            "code",
+            *_argument("code"),
+            Field("fingerprint", "signature"),
+            name="program",
+            continuation=("fingerprint",),
+        ),
         _call("web_search_call", "search", _ACTION, name="web_search", result=_SOURCES, own_id=False),
         _call(
             "file_search_call",

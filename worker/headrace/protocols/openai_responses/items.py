@@ -141,7 +141,8 @@ def _read_arguments(item: dict[str, Json], call: ToolCall, left: Leftover, item_
             set_value_arguments(call, raw)
         elif "arguments" not in call:
             set_text_arguments(call, raw)
-            left.wire["arguments"] = "text"
+            if item_type.table_arguments:
+                left.wire["arguments"] = "text"
     elif type(value) in (dict, list):
         if "arguments" in call:
             left.extras[item_type.arguments] = value

@@ -74,14 +74,15 @@ def _identities(item: Json) -> list[tuple[str, str, str]]:
 
 
 def _insert_missing(output: list[Json], streamed: list[Slot], partner: list[int | None]) -> list[Json]:
-    """Put streamed items that the snapshot lacks behind the item that they followed."""
+    """Put streamed items that the snapshot lacks behind the item that they followed, or where their index says."""
     behind: dict[int, list[Json]] = {}
-    place = -1
+    place: int | None = None
     for slot, position in zip(streamed, partner, strict=True):
-        if position is None:
-            behind.setdefault(place, []).append(slot.build())
-        else:
+        if position is not None:
             place = position
+            continue
+        here = place if place is not None else min(max(slot.key, 0), len(output)) - 1
+        behind.setdefault(here, []).append(slot.build())
     if not behind:
         return output
     merged = list(behind.get(-1, ()))

@@ -116,7 +116,11 @@ class _Reader:
         message = self._open_turn() if self._turn is None or self._has_message else self._turn
         self._has_message = True
         own: Message = {}
-        message["parts"] += _read_message(item, own, self.reading, len(message["parts"]))
+        parts = _read_message(item, own, self.reading, len(message["parts"]))
+        if "id" in own:
+            for part in parts:
+                part["provider_item_id"] = own["id"]
+        message["parts"] += parts
         message.update(own)
 
 

@@ -23,11 +23,11 @@ def without_repeats(events: Events) -> tuple[Events, list[tuple[int, int]]]:
     kept: Events = []
     for number, event in zip(numbers, events, strict=True):
         if type(number) is int:
-            earlier = seen.setdefault(number, event)
-            if earlier is not event:
-                if earlier != event:
+            if number in seen:
+                if seen[number] != event:
                     return events, []
                 continue
+            seen[number] = event
         kept.append(event)
     return kept, _gaps(sorted(seen))
 

@@ -26,7 +26,7 @@ from headrace.protocols.openai_responses.errors import (
     write_error,
     write_error_body,
 )
-from headrace.protocols.openai_responses.finish import set_finish
+from headrace.protocols.openai_responses.finish import INCOMPLETE, REASONS, set_finish
 from headrace.protocols.openai_responses.messages import read_messages, write_messages
 from headrace.protocols.openai_responses.request import read_declared, write_declared
 from headrace.protocols.openai_responses.settings import SETTINGS
@@ -120,7 +120,7 @@ def _read_output(body: dict[str, Json], record: CanonicalRecord, left: Leftover,
 def _read_usage(body: dict[str, Json], record: CanonicalRecord, left: Leftover) -> None:
     usage = body.get("usage")
     if type(usage) is dict:
-        record["usage"] = read_usage(usage)
+        record["usage"] = read_usage(usage, body.get("tool_usage"))
     else:
         _keep(body, "usage", left)
         if type(body.get("input_tokens")) is int and "usage" not in body:
@@ -151,7 +151,7 @@ def write_response(record: CanonicalRecord) -> dict[str, Json]:
     if form != "response":
         body: Any = write_error_body(record, form)
         return body  # type: ignore[no-any-return]
-    written = _RESPONSE.write(record, spelled)
+    written = _RESPONSE.write(_with_own_reason(record), spelled)
     if "status" in spelled:
         _restore_status(written, spelled)
     if "output" not in written and "output" not in spelled.get("absent", ()):
@@ -164,6 +164,14 @@ def write_response(record: CanonicalRecord) -> dict[str, Json]:
     if "error" in record:
         written["error"] = write_error(record["error"])
     return written
+
+
+def _with_own_reason(record: CanonicalRecord) -> CanonicalRecord:
+    """The record with this protocol's reason for being cut; only another protocol's has another."""
+    reason = REASONS.get(record.get("finish_reason", ""))
+    if reason is None or record.get("status") != "incomplete" or record.get("status_reason") in INCOMPLETE:
+        return record
+    return {**record, "status_reason": reason}
 
 
 def _restore_status(body: dict[str, Json], spelled: dict[str, Json]) -> None:

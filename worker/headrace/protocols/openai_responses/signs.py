@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from headrace.errors import HeadraceError
-from headrace.json_text import loads
+from headrace.json_text import Json, loads
 from headrace.protocols.openai_responses import events as ev
 from headrace.reassembly.pieces import SIGN_HARD, SIGN_NONE
 
@@ -18,43 +18,59 @@ _NAMES = b"|".join(re.escape(name.encode()) for name in (*ev.TERMINAL, ev.ERROR)
 _TYPE = rb'"type"\s*:\s*"(?:' + _NAMES + rb')"'
 _TYPE_ANYWHERE = re.compile(_TYPE)
 
-_EVENT_LINE = re.compile(rb"(?:^|[\r\n])event:[ \t]*(?:" + _NAMES + rb")[ \t]*(?:[\r\n]|$)")
+_EVENT_NAME = re.compile(rb"event:[ \t]*(?:" + _NAMES + rb")[ \t]*(?=([\r\n])|$)")
 _CANDIDATE = re.compile(_TYPE + rb'|"error"\s*:\s*[{"]')
-#: The key is the event's own when only scalars of it come before, from the start of the event.
-_START = rb"(?:^|[\r\n])[ \t]*(?:data:[ \t]*)?\{\s*"
 _SCALARS = rb'(?:"\w+"\s*:\s*(?:-?[\d.]+|null|true|false|"[^"\\]*")\s*,\s*)*'
-_FIRST = re.compile(_START + _SCALARS + rb"(?:" + _TYPE + rb'|"error"\s*:\s*[{"])')
-#: … or when the event ends behind it: one event is one line.
-_LAST = re.compile(_TYPE + rb"\s*\}[ \t]*[\r\n]")
-_DATA = re.compile(rb"^(?:data:[ \t]*)?(\{.*\})[ \t\r]*$", re.MULTILINE)
+_OWN_KEY = rb"\{\s*" + _SCALARS + rb"(?:" + _TYPE + rb'|"error"\s*:\s*[{"])'
+_EVENT_STARTS = re.compile(rb"\s*" + _OWN_KEY)
+_LINE_STARTS = re.compile(rb"(?:^|[\r\n])(?:data:[ \t]*)?" + _OWN_KEY)
+_LINE_ENDS = re.compile(_TYPE + rb"\s*\}[ \t]*[\r\n]")
+_LINE = re.compile(rb"^(?:data:[ \t]*)?(\{.*\})[ \t\r]*$", re.MULTILINE)
 
 
 def sign(payload: bytes) -> int:
     """SIGN_HARD when the bytes (one JSON event, or a slice of the SSE body) hold a terminal event or an error."""
+    if payload[:1] != b"{" and _has_event_line(payload):
+        return SIGN_HARD
     if _TYPE_ANYWHERE.search(payload) is None and b"error" not in payload:
         # Nearly all pieces end here.
         return SIGN_NONE
-    if _EVENT_LINE.search(payload):
-        return SIGN_HARD
     if not _CANDIDATE.search(payload):
         return SIGN_NONE
-    if _FIRST.search(payload) or _LAST.search(payload) or _parsed(payload):
-        return SIGN_HARD
-    return SIGN_NONE
+    return SIGN_HARD if _EVENT_STARTS.match(payload) or _is_last(payload) or _has_last_line(payload) else SIGN_NONE
 
 
-def _parsed(payload: bytes) -> bool:
-    """Whether a whole event in the bytes is terminal."""
-    texts = [payload] if payload.lstrip()[:1] == b"{" else [match[1] for match in _DATA.finditer(payload)]
-    return any(_is_last(text) for text in texts if _CANDIDATE.search(text))
+def _has_event_line(payload: bytes) -> bool:
+    """Whether an `event:` line names a terminal event. A line may be cut at one end of the slice, not at both."""
+    for match in _EVENT_NAME.finditer(payload):
+        if payload[match.start() - 1 : match.start()] in (b"\r", b"\n") or (match.start() == 0 and match[1]):
+            return True
+    return False
+
+
+def _has_last_line(payload: bytes) -> bool:
+    """Whether a line of SSE text, whole or cut, is a terminal event. One JSON event, however printed, is no lines."""
+    if _event(payload) is not None:
+        return False
+    if _LINE_STARTS.search(payload) or _LINE_ENDS.search(payload):
+        return True
+    return any(_is_last(match[1]) for match in _LINE.finditer(payload))
 
 
 def _is_last(text: bytes) -> bool:
-    try:
-        event = loads(text)
-    except HeadraceError:
-        return False
-    if type(event) is not dict:
+    event = _event(text)
+    if event is None:
         return False
     kind = event.get("type")
     return kind in ev.TERMINAL or kind == ev.ERROR or (kind is None and bool(event.get("error")))
+
+
+def _event(text: bytes) -> dict[str, Json] | None:
+    """The one JSON object that a text is; None for anything else."""
+    if text.lstrip()[:1] != b"{":
+        return None
+    try:
+        value = loads(text)
+    except HeadraceError:
+        return None
+    return value if type(value) is dict else None

@@ -98,6 +98,8 @@ class _Response:
             for key in [key for key in odd if key not in self.snapshot]:
                 self.snapshot = {**self.snapshot, key: event[key]}
                 odd.remove(key)
+                if key not in ev.BESIDE_SNAPSHOT:
+                    self.unknown.append(("event_field", f"{kind}.{key}"))
         new = {key: event[key] for key in odd if self._kept_values.get(key, _NOTHING) != event[key]}
         if new:
             self._kept_values.update(new)

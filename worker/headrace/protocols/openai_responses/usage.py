@@ -49,12 +49,21 @@ _USAGE = Table(*_NAMED, *(Other(path, "detail") for path in _DETAIL))
 USAGE_PATHS = _USAGE.paths
 
 
-def read_usage(value: dict[str, Json]) -> Usage:
-    """A usage object."""
+def read_usage(value: dict[str, Json], tool_usage: Json = None) -> Usage:
+    """A usage object. tool_usage: what the response says of tools that are billed apart."""
     usage: Usage = {}
     _USAGE.read(value, usage)
     usage["raw"] = dumps(value)
+    requests = _at(tool_usage, "web_search", "num_requests")
+    if type(requests) is int and 0 <= requests < 1 << 63:
+        usage.setdefault("server_tool_calls", requests)
     return usage
+
+
+def _at(value: Json, *path: str) -> Json:
+    for key in path:
+        value = value.get(key) if type(value) is dict else None
+    return value
 
 
 def write_usage(usage: Usage) -> Json:
