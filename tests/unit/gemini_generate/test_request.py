@@ -148,7 +148,9 @@ def test_what_is_no_request_is_refused(body: Any) -> None:
 
 
 def _calls(record: Any) -> list[str]:
-    return [part["tool_call"]["id"] for message in record["messages"] for part in message["parts"] if "tool_call" in part]
+    return [
+        part["tool_call"]["id"] for message in record["messages"] for part in message["parts"] if "tool_call" in part
+    ]
 
 
 def _answers(record: Any) -> list[str]:

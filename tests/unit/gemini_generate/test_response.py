@@ -35,7 +35,11 @@ def test_a_full_response_is_carried_in_named_fields() -> None:
     assert (first["finish_reason"], second["finish_reason"]) == ("tool_calls", "length")
     assert "extras" not in first
     assert loads(first["detail"]) == {"finishMessage": "Model generated function call(s).", "tokenCount": 5}
-    assert (record["status"], record["finish_reason"], record["raw_finish_reason"]) == ("completed", "tool_calls", "STOP")
+    assert (record["status"], record["finish_reason"], record["raw_finish_reason"]) == (
+        "completed",
+        "tool_calls",
+        "STOP",
+    )
 
 
 def test_usage_is_one_arithmetic() -> None:
@@ -197,7 +201,9 @@ def test_offsets_that_agree_with_nothing_are_kept_on_the_text() -> None:
 
 def test_citation_metadata_is_read_as_well() -> None:
     source = {"startIndex": 0, "endIndex": 3, "uri": "u", "license": "mit", "publicationDate": {"year": 2020}}
-    body = {"candidates": [{"content": {"parts": [{"text": "abc"}]}, "citationMetadata": {"citationSources": [source]}}]}
+    body = {
+        "candidates": [{"content": {"parts": [{"text": "abc"}]}, "citationMetadata": {"citationSources": [source]}}]
+    }
     (citation,) = round_trip(body)["messages"][0]["parts"][0]["citations"]
     assert (citation["url"], citation["license"], citation["unit"]) == ("u", "mit", "byte")
 

@@ -81,7 +81,10 @@ def test_candidates_are_told_apart_by_their_index() -> None:
 
 
 def test_usage_is_a_running_total_by_field() -> None:
-    first = {**chunk({"text": "a"}), "usageMetadata": {"promptTokenCount": 9, "totalTokenCount": 10, "trafficType": "T"}}
+    first = {
+        **chunk({"text": "a"}),
+        "usageMetadata": {"promptTokenCount": 9, "totalTokenCount": 10, "trafficType": "T"},
+    }
     second = {**chunk({"text": "b"}), "usageMetadata": {"promptTokenCount": 9, "totalTokenCount": 12}}
     nulls = {**chunk({"text": "c"}), "usageMetadata": {"promptTokenCount": None}}
     body = fold(first, second, nulls, chunk(finishReason="STOP")).body
@@ -146,7 +149,9 @@ def test_snake_case_fragments_are_the_same() -> None:
 
 
 def test_a_call_whose_stream_broke_off_is_cut() -> None:
-    folded = fold(chunk(*fragment(name="f", willContinue=True)), chunk(*fragment(text("$.a", "x", True), willContinue=True)))
+    folded = fold(
+        chunk(*fragment(name="f", willContinue=True)), chunk(*fragment(text("$.a", "x", True), willContinue=True))
+    )
     assert not folded.complete
     record = CODEC.read_response(folded.body, Reading("call", "response"), None)
     call = record["messages"][0]["parts"][0]["tool_call"]

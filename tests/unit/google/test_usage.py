@@ -11,10 +11,19 @@ from headrace.protocols.google.usage import USAGE_PATHS, read_usage, write_usage
 
 #: Usage -> input, output, total.
 SUMS: list[tuple[dict[str, Any], tuple[int | None, int | None, int | None]]] = [
-    ({"promptTokenCount": 20, "candidatesTokenCount": 198, "thoughtsTokenCount": 405, "totalTokenCount": 623}, (20, 603, 623)),
-    ({"promptTokenCount": 20, "candidatesTokenCount": 30, "thoughtsTokenCount": 10, "totalTokenCount": 50}, (20, 30, 50)),
+    (
+        {"promptTokenCount": 20, "candidatesTokenCount": 198, "thoughtsTokenCount": 405, "totalTokenCount": 623},
+        (20, 603, 623),
+    ),
+    (
+        {"promptTokenCount": 20, "candidatesTokenCount": 30, "thoughtsTokenCount": 10, "totalTokenCount": 50},
+        (20, 30, 50),
+    ),
     ({"promptTokenCount": 20, "responseTokenCount": 30, "thoughtsTokenCount": 10, "totalTokenCount": 60}, (20, 40, 60)),
-    ({"promptTokenCount": 20, "toolUsePromptTokenCount": 5, "candidatesTokenCount": 1, "totalTokenCount": 26}, (25, 1, 26)),
+    (
+        {"promptTokenCount": 20, "toolUsePromptTokenCount": 5, "candidatesTokenCount": 1, "totalTokenCount": 26},
+        (25, 1, 26),
+    ),
     ({"promptTokenCount": 20, "thoughtsTokenCount": 2, "totalTokenCount": 22}, (20, 2, 22)),
     ({"promptTokenCount": 20, "totalTokenCount": 20}, (20, 0, 20)),
     ({"promptTokenCount": 20, "candidatesTokenCount": 3}, (20, 3, 23)),

@@ -97,8 +97,10 @@ def _listed(key: str, item: Json, reading: Reading) -> tuple[Tool, dict[str, Jso
     left = table.read(item, tool)
     if left.extras:
         tool["extras"] = dumps(left.extras)
-    if kind == "mcp" and "server_name" in tool:
-        tool["name"] = tool["server_name"]
+    if kind == "mcp":
+        tool["name"] = tool.get("server_name", "")
+    elif "name" not in item:
+        left.note("absent", "name")
     return tool, left.wire
 
 
@@ -146,7 +148,11 @@ def _write_into(holder: dict[str, Json], tool: Tool, spelled: dict[str, Any]) ->
     elif key in BUILT_IN or kind != "function":
         holder[key or tool.get("name", "")] = loads(tool["config"]) if "config" in tool else {}
     else:
-        holder.setdefault(FUNCTIONS, []).append(_LISTS[FUNCTIONS][1].write(tool, spelled))
+        declaration = _LISTS[FUNCTIONS][1].write(tool, spelled)
+        if "name" in spelled.get("absent", ()):
+            # Every stored tool has a name, be it empty.
+            declaration.pop("name", None)
+        holder.setdefault(FUNCTIONS, []).append(declaration)
 
 
 #: functionCallingConfig.mode <-> ToolChoice.mode
