@@ -51,6 +51,9 @@ def _read(wire: Json, reading: Reading) -> Citation:
     else:
         citation["type"] = cast(str, wire_type)
     left = table.read(wire, citation)
+    if "type" not in wire:
+        # A citation's type is never null, so what the wire has none of must be told from "".
+        left.wire["type"] = "absent"
     if "start_index" in citation or "end_index" in citation:
         citation["unit"] = "char"
     left.store(citation)
@@ -62,7 +65,10 @@ def write_annotation(citation: Citation) -> Json:
     spelled = spelling(citation)
     if spelled.get("annotation") == "raw":
         return loads(citation["detail"])
-    return FORMS.get(citation.get("type", ""), _UNKNOWN).write(citation, spelled)
+    body = FORMS.get(citation.get("type", ""), _UNKNOWN).write(citation, spelled)
+    if spelled.get("type") == "absent":
+        body.pop("type", None)
+    return body
 
 
 def place_annotations(parts: list[Part], citations: list[Citation]) -> None:

@@ -70,8 +70,9 @@ def read_message(
             group = _READERS[key](key, wire[key], left, reading)
             if group:
                 groups[key] = group
-    if "content" not in wire:
-        left.wire["content"] = "absent"
+    for key in ("role", "content"):
+        if key not in wire:
+            left.wire[key] = "absent"
     parts = arranged(groups, layout, wire)
     if type(wire.get("content")) is str and sum(part["type"] == "text" and "wire" not in part for part in parts) > 1:
         left.wire["content"] = "split"
@@ -210,6 +211,8 @@ def write_pieces(message: Message, body: dict[str, Json], spelled: dict[str, Jso
 
     joined: several texts are one string (a choice's message has no content list).
     """
+    if spelled.get("role") == "absent":
+        body.pop("role", None)
     parts = write_signature(message.get("parts", []), body, spelled)
     homes: dict[str, list[Part]] = {}
     for part in parts:

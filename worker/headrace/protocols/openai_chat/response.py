@@ -191,8 +191,6 @@ def _read_inner(
         outer = loads(message["detail"]) if "detail" in message else {}
         inner["detail"] = dumps({**outer, "message": loads(inner["detail"])})
     message.update(inner)
-    if "role" not in wire:
-        inner_left.wire["role"] = "absent"
     if inner_left.extras:
         left.extras["message"] = inner_left.extras
     if inner_left.wire:
@@ -328,7 +326,5 @@ def _write_inner(message: Message, extras: dict[str, Json], spelled: dict[str, J
         shape["detail"] = dumps(detail)
     body = MESSAGE.write(shape, spelled)
     merge(body, extras)
-    if spelled.get("role") == "absent":
-        del body["role"]
     write_pieces(message, body, spelled, joined=True)
     return body

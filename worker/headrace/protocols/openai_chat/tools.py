@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from headrace.canonical.fields import BOOL, JSON, TEXT, Const, Field, Table, spelling
+from headrace.canonical.fields import BOOL, JSON, TEXT, Const, Field, Leftover, Table, spelling
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import CanonicalRecord, Tool, ToolChoice
 from headrace.json_text import Json, dumps, loads
@@ -73,8 +73,16 @@ def _read_tool(wire: Json, reading: Reading) -> Tool:
 
 def _tabled(wire: dict[str, Json], table: Table, kind: str) -> Tool:
     tool: Tool = {"kind": kind}
-    table.read(wire, tool).store(tool)
+    left = table.read(wire, tool)
+    _spell_name(tool, left)
+    left.store(tool)
     return tool
+
+
+def _spell_name(tool: Tool, left: Leftover) -> None:
+    """A tool's name is never null, so a wire without one must be told from ""."""
+    if "name" not in tool:
+        left.wire["name"] = "absent"
 
 
 def _server_tool(wire: dict[str, Json], wire_type: Json, reading: Reading) -> Tool:
@@ -95,6 +103,8 @@ def write_tool(tool: Tool) -> Json:
     """The element of ``tools`` (or of ``functions``)."""
     spelled = spelling(tool)
     form = spelled.get("tool")
+    if spelled.get("name") == "absent":
+        tool = cast(Tool, {key: value for key, value in tool.items() if key != "name"})
     if form == "raw":
         return loads(tool["config"])
     if form == "function":
@@ -116,6 +126,7 @@ def read_functions(wires: list[Json], reading: Reading) -> list[Tool]:
             continue
         tool: Tool = {"kind": "function"}
         left = _LEGACY.read(wire, tool)
+        _spell_name(tool, left)
         left.wire.update({"tool": "function", "in": "functions"})
         left.store(tool)
         tools.append(tool)
