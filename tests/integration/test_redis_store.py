@@ -7,14 +7,15 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 import redis.asyncio as aioredis
 
 from headrace.errors import SettingsError, StoreError
-from headrace.reassembly.pieces import CallFacts, Fragment, Piece, pack
+from headrace.reassembly.pieces import CallFacts, Fragment, Piece, in_order, pack, unpack
 from headrace.reassembly.redis_link import connect_url
 from headrace.reassembly.redis_store import RedisStore
-from headrace.reassembly.store import StateKey
+from headrace.reassembly.store import Append, StateKey
 from tests.support.redis_shapes import Proxy, redis_cluster, redis_sentinel
 from tests.support.services import PrivateStack
 from tests.support.shares import CALL, IDLE, at, closing, logged, numbered, unit
@@ -22,7 +23,8 @@ from tests.support.store_contract import StoreContract, due, one
 
 #: Commands that the documentation of the store gives to its ACL user.
 DOCUMENTED = (
-    "get set del expire rpush lpush ltrim lrange zadd zrem zscore zrangebyscore zcard eval evalsha script|load info"
+    "get set del expire rpush lpush ltrim lrange lset lrem "
+    "zadd zrem zscore zrangebyscore zcard eval evalsha script|load info"
 )
 
 
@@ -178,27 +180,71 @@ async def test_closed_call_leaves_one_small_key(client: aioredis.Redis, store: R
     assert await client.memory_usage(key) <= 160
 
 
-async def test_open_call_costs_at_most_a_third_of_its_raw_bytes(
-    client: aioredis.Redis, store: RedisStore, prefix: str
-) -> None:
+def event(seq: int) -> bytes:
+    """A chunk of a chat completion, as long as real ones."""
     words = ["the", "quick", "brown", "fox", "jumps", "over", "seven", "lazy", "wizards", "while", "judges", "box"]
-    raw = 0
-    for start in range(0, 100, 25):
-        pieces = []
-        for seq in range(start, start + 25):
-            delta = {"content": words[seq % len(words)] + " "}
-            choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}
-            event = {"id": "chatcmpl-Dyln92ILj4hwfpf8pkB29u5SE8WQb", "object": "chat.completion.chunk", "created": 1}
-            payload = json.dumps({**event, "model": "gpt-4o-2024-08-06", "choices": [choice]}).encode()
-            raw += len(payload)
-            pieces.append(
-                Piece("llm.raw.chunks", 3, 10_000 + seq, 1_783_375_763_000_000, seq, "stream", "json", payload)
-            )
-        packed = pack(Fragment(CallFacts(call_id=CALL.call_id, protocol="openai.chat"), tuple(pieces)))
-        await one(store, numbered(range(start, start + 25), 10_000 + start, packed=packed))
+    choice = {"index": 0, "delta": {"content": words[seq % len(words)] + " "}, "logprobs": None, "finish_reason": None}
+    head = {"id": "chatcmpl-Dyln92ILj4hwfpf8pkB29u5SE8WQb", "object": "chat.completion.chunk", "created": 1783375763}
+    return json.dumps({**head, "model": "gpt-4o-2024-08-06", "choices": [choice]}).encode()
+
+
+def streamed(start: int, count: int) -> Append:
+    """A share of ``count`` real-looking pieces from number ``start`` on."""
+    pieces = [
+        Piece("raw", 0, 100 + seq, 1_783_375_763_000_000 + 20_003 * seq, seq, "stream", "json", event(seq))
+        for seq in range(start, start + count)
+    ]
+    packed = pack(Fragment(CallFacts(call_id=CALL.call_id, protocol="openai.chat"), tuple(pieces)))
+    return numbered(range(start, start + count), 100 + start + count - 1, first=100 + start, packed=packed)
+
+
+@pytest.mark.parametrize("together", [1, 5, 25])
+async def test_open_call_costs_at_most_a_third_of_its_raw_bytes(
+    client: aioredis.Redis, store: RedisStore, prefix: str, together: int
+) -> None:
+    for start in range(0, 100, together):
+        assert (await one(store, streamed(start, together))).outcome == "open"
     keys = [key for key in await keys_of(client, prefix) if b"epoch" not in key]
     assert len(keys) == 3
+    raw = sum(len(event(seq)) for seq in range(100))
     assert sum([await client.memory_usage(key, samples=0) for key in keys]) <= raw / 3
+
+
+async def test_pieces_that_came_one_by_one_are_merged_and_all_come_back(
+    client: aioredis.Redis, store: RedisStore, prefix: str
+) -> None:
+    for seq in range(99):
+        await one(store, streamed(seq, 1))
+    (fragments,) = [key for key in await keys_of(client, prefix) if key.endswith(b":f")]
+    assert await client.llen(fragments) < 25
+    answer = await one(store, msgspec.structs.replace(streamed(99, 1), hard=99))
+    assert answer.outcome == "ready"
+    pieces = in_order(unpack(packed) for packed in answer.fragments)
+    assert [(piece.seq, piece.offset, piece.payload) for piece in pieces] == [
+        (seq, 100 + seq, event(seq)) for seq in range(100)
+    ]
+
+
+async def test_two_workers_that_merge_one_call_lose_nothing(redis_url: str, store: RedisStore, prefix: str) -> None:
+    other = RedisStore.from_url(redis_url, prefix=prefix)
+    await other.connect()
+    for seq in range(0, 160, 4):
+        await asyncio.gather(
+            store.append([streamed(seq, 1), streamed(seq + 2, 1)]),
+            other.append([streamed(seq + 1, 1), streamed(seq + 3, 1)]),
+        )
+    answer = await one(other, msgspec.structs.replace(streamed(160, 1), hard=160))
+    assert answer.outcome == "ready"
+    assert len(answer.fragments) < 60
+    assert [piece.seq for piece in in_order(unpack(packed) for packed in answer.fragments)] == list(range(161))
+    await other.aclose()
+
+
+async def test_fragments_that_cannot_be_read_are_kept_as_they_are(store: RedisStore) -> None:
+    for seq in range(60):
+        assert (await one(store, numbered([seq], seq, packed=b"\x07new %d" % seq))).outcome == "open"
+    answer = await one(store, numbered([60], 60, hard=60))
+    assert answer.fragments[:60] == tuple(b"\x07new %d" % seq for seq in range(60))
 
 
 async def test_flushed_server_is_noticed_by_every_method(private_stack: Callable[[], PrivateStack]) -> None:
@@ -339,6 +385,8 @@ async def test_documented_acl_is_enough_and_a_wrong_password_says_so(private_sta
     await store.close([closing(answer, 0, leftover=b"x")])
     await one(store, logged([5], key=StateKey("t", "b", "response"), seen=20_000_000))
     await due(store, at(5), now=20_000_050)
+    for seq in range(20):
+        await one(store, msgspec.structs.replace(streamed(seq, 1), key=StateKey("t", "c", "response")))
     await store.open_calls()
     await store.aclose()
     store = RedisStore.from_url(server.url.replace("redis://", "redis://worker:secret-guess@"))

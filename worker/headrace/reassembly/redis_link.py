@@ -31,7 +31,7 @@ Client = aioredis.Redis | RedisCluster
 Command = tuple[Any, ...]
 
 _SHARED = "state"
-_NEEDS_SHARED = ("append", "due", "close")
+_NEEDS_SHARED = ("append", "due", "close", "compact")
 _ALONE = ("settle", "epoch")
 
 _FULL = ("store_full", "raise maxmemory of Redis, or shorten the idle time and the TTLs")

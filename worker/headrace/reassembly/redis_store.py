@@ -10,12 +10,14 @@ Keys, all under one prefix and all with a TTL. ``{…}`` is the hash tag, so tha
 
 The rules run as Lua where the state is (lua/*.lua, the same as state.py). One batch is one pipeline: an EVALSHA a
 call and one ZADD a partition. Whatever fails half way may be sent again: a batch repeated gives the same answers.
+A call that comes in drops has its small fragments merged now and then, for together they compress to far less.
 
 Running it. ``maxmemory-policy noeviction`` is required: an evicted call would be a lost call (`connect` refuses
 any other policy; a full Redis answers ``store_full`` and the worker waits). TLS by ``rediss://`` URLs. An ACL user
-needs the keys ``headrace:*`` and the commands get, set, del, expire, rpush, lpush, ltrim, lrange, zadd, zrem, zscore,
-zrangebyscore, zcard, eval, evalsha, script|load and info, for Cluster also cluster|slots, cluster|shards and
-command. A restart or a failover may lose acknowledged writes: it changes the epoch, and the worker rebuilds.
+needs the keys ``headrace:*`` and the commands get, set, del, expire, rpush, lpush, ltrim, lrange, lset, lrem, zadd,
+zrem, zscore, zrangebyscore, zcard, eval, evalsha, script|load and info, for Cluster also cluster|slots,
+cluster|shards and command. A restart or a failover may lose acknowledged writes: it changes the epoch, and the
+worker rebuilds.
 """
 
 from __future__ import annotations
@@ -23,13 +25,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import msgspec
+import zstandard
 
 from headrace.errors import SettingsError, StoreError
+from headrace.reassembly.pieces import Fragment, facts_of, in_order, pack, unpack
 from headrace.reassembly.redis_link import Client, Command, RedisLink, connect_url
+from headrace.reassembly.redis_reply import Header, answer_of, read_header
 from headrace.reassembly.state import CLAIMED, CLOSED, is_committed, source_of
 from headrace.reassembly.store import Answer, Append, Close, Position, StateKey
 
@@ -74,6 +79,8 @@ class RedisStore:
         self._claims: dict[bytes, tuple[str, int, int]] = {}
         #: Index entries of closed states, forgotten with the next trip: partition -> members.
         self._forgotten: dict[str, set[bytes]] = {}
+        #: Merges of small fragments, done with the next trip; one that gets lost is asked for again.
+        self._merges: list[Command] = []
 
     @classmethod
     def from_url(cls, url: str, *, timeout: float = 5.0, **settings: Any) -> RedisStore:
@@ -107,9 +114,11 @@ class RedisStore:
         answers = []
         replies = await self._exchange(commands)
         for append, member, ident, reply in zip(appends, members, idents, replies, strict=False):
-            header = _header(reply, ident)
-            answers.append(_answer(append.key, header, reply))
+            header = read_header(reply, ident)
+            answers.append(answer_of(append.key, header, reply))
             self._note(member, header, source_of(append.position))
+            if header.merge_from >= 0:
+                self._merge(member, ident, header.merge_from, reply[1:])
         return answers
 
     async def due(
@@ -125,7 +134,7 @@ class RedisStore:
         ]
         look = [source, position.offset, position.round, now, committed, committed_round]
         claims = ("ZRANGEBYSCORE", self._claims_key(source), "-inf", position.offset)
-        found: list[tuple[_Header, Answer]] = []
+        found: list[tuple[Header, Answer]] = []
         seen: set[bytes] = set()
         stay = 0
         while True:
@@ -154,7 +163,7 @@ class RedisStore:
         commands = [self._close_command(*each) for each in zip(closes, members, idents, strict=True)]
         replies = await self._exchange(commands)
         for close, member, ident, reply in zip(closes, members, idents, replies, strict=True):
-            outcome = _header(reply, ident).outcome
+            outcome = read_header(reply, ident).outcome
             if outcome == "stale":
                 continue
             source, *_ = self._claims.pop(member, ("", 0, 0))
@@ -220,9 +229,9 @@ class RedisStore:
         return self._link.evalsha("close", self._state_keys(member), _encode(asked), *leftover)
 
     async def _exchange(self, commands: Sequence[Command]) -> list[Any]:
-        """Send commands after what is to be forgotten; their replies."""
+        """Send commands after what is to be merged and forgotten; their replies."""
         forgotten, self._forgotten = self._forgotten, {}
-        first: list[Command] = []
+        first, self._merges = self._merges, []
         for source, members in forgotten.items():
             if members:
                 first += [("ZREM", key, *members) for key in (self._due_key(source), self._claims_key(source))]
@@ -234,6 +243,14 @@ class RedisStore:
             raise
         return replies[len(first) :]
 
+    def _merge(self, member: bytes, ident: int, at: int, small: Sequence[bytes]) -> None:
+        """Merge the small fragments of a call that comes in drops: together they compress to far less."""
+        merged = _merged(small)
+        if merged is not None:
+            digest = hashlib.sha1(b"".join(small), usedforsecurity=False).hexdigest()
+            asked = (ident, at, len(small), digest, self._open_ttl, self._tombstone_ttl)
+            self._merges.append(self._link.evalsha("compact", self._state_keys(member), _encode(asked), merged))
+
     # Deadlines
 
     async def _look(
@@ -242,8 +259,8 @@ class RedisStore:
         look: list[Any],
         offset: int,
         candidates: dict[bytes, int | None],
-        found: list[tuple[_Header, Answer]],
-    ) -> dict[bytes, _Header]:
+        found: list[tuple[Header, Answer]],
+    ) -> dict[bytes, Header]:
         """Run `due` on the candidates (member -> score that was read), tidy the index; ready ones go to ``found``."""
         idents = {member: _ident(member) for member in candidates}
         claims = self._claims_key(source)
@@ -256,9 +273,9 @@ class RedisStore:
         headers = {}
         tidy: list[Any] = []
         for (member, ident), reply in zip(idents.items(), replies, strict=True):
-            header = headers[member] = _header(reply, ident)
+            header = headers[member] = read_header(reply, ident)
             if header.outcome == "ready":
-                found.append((header, _answer(_key(member), header, reply)))
+                found.append((header, answer_of(_key(member), header, reply)))
             self._note(member, header, source)
             tidy += _tidied(member, candidates[member], header)
         if tidy:
@@ -267,7 +284,7 @@ class RedisStore:
         _refuse_absent(headers.values())
         return headers
 
-    def _note(self, member: bytes, header: _Header, source: str) -> None:
+    def _note(self, member: bytes, header: Header, source: str) -> None:
         """Remember claims that this process may have to close, and entries that no `due` needs to look at."""
         if header.outcome == "duplicate" and header.status == CLOSED:
             self._forgotten.setdefault(source, set()).add(member)
@@ -294,63 +311,10 @@ class RedisStore:
         return f"{self._prefix}:claims:{{{_escaped(source)}}}"
 
 
-class _Header(msgspec.Struct, frozen=True, array_like=True):
-    """First element of every script's reply (lua/state.lua, `answer`)."""
-
-    ident: int
-    outcome: Literal["open", "ready", "claimed", "duplicate", "wait", "gone", "absent", "closed", "stale"]
-    through: int = -1
-    limit: int = -1
-    emitted: int = 0
-    final: bool = False
-    numbered: bool = False
-    late: tuple[tuple[int, int], ...] = ()
-    kept: bool = True
-    status: int = 0
-    home: str = ""
-    claim_offset: int = -1
-    claim_round: int = 0
-    deadline: int = 0
-    again: bool = False
-
-
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(_Header).decode
 
 
-def _header(reply: Sequence[bytes], ident: int) -> _Header:
-    """The reply's header; raises StoreError if it speaks of another call than the one that was asked about."""
-    header = _decode(reply[0])
-    if header.ident != ident:
-        raise StoreError(
-            "a reply of Redis speaks of another call",
-            code="store_foreign_state",
-            fix="restart the worker: a proxy between it and Redis mixes replies up",
-        )
-    return header
-
-
-def _answer(key: StateKey, header: _Header, reply: Sequence[bytes]) -> Answer:
-    claim = None
-    if header.outcome == "ready":
-        topic, _, partition = header.home.rpartition("|")
-        claim = Position(topic, int(partition), header.claim_offset, header.claim_round)
-    return Answer(
-        key=key,
-        outcome=header.outcome,  # type: ignore[arg-type]
-        fragments=tuple(reply[1:]),
-        through=header.through,
-        limit=header.limit,
-        emitted=header.emitted,
-        final=header.final,
-        numbered=header.numbered,
-        late=header.late,
-        kept=header.kept,
-        claim=claim,
-    )
-
-
-def _tidied(member: bytes, score: int | None, header: _Header) -> list[Any]:
+def _tidied(member: bytes, score: int | None, header: Header) -> list[Any]:
     """Arguments of lua/settle.lua for one entry that was looked at; none when it may stay as it is."""
     read = "" if score is None else score
     if header.outcome in ("gone", "absent"):
@@ -360,7 +324,7 @@ def _tidied(member: bytes, score: int | None, header: _Header) -> list[Any]:
     return []
 
 
-def _refuse_absent(headers: Iterable[_Header]) -> None:
+def _refuse_absent(headers: Iterable[Header]) -> None:
     absent = sum(header.outcome == "absent" for header in headers)
     if absent:
         raise StoreError(
@@ -374,6 +338,15 @@ def _scored(page: Sequence[Any]) -> list[tuple[bytes, int]]:
     """ZRANGEBYSCORE WITHSCORES, flat (RESP2) or in pairs (RESP3)."""
     pairs = page if page and not isinstance(page[0], bytes) else zip(page[::2], page[1::2], strict=True)
     return [(member, int(float(score))) for member, score in pairs]
+
+
+def _merged(small: Sequence[bytes]) -> bytes | None:
+    """One packed fragment with the pieces of many; None when they cannot be read here (a newer worker's)."""
+    try:
+        fragments = [unpack(packed) for packed in small]
+    except (msgspec.MsgspecError, zstandard.ZstdError):
+        return None
+    return pack(Fragment(facts_of(fragments), tuple(in_order(fragments))))
 
 
 _SPECIAL = re.compile(r"[^\w.:-]", re.ASCII)

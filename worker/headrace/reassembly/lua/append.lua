@@ -1,11 +1,14 @@
 -- Append one call's share of a batch: `State.take`.
 -- ARGV[1]: the share, msgpack array. ARGV[2]: its packed fragment, absent when there is none to store.
 
-local packed = cmsgpack.unpack(ARGV[1])
-local share = {}
-read_fields(share, {'ident', 'source', 'offset', 'first_offset', 'seqs', 'last', 'hard', 'soft', 'count', 'ended',
-  'last_seen', 'idle', 'grace', 'whole', 'open_ttl', 'tombstone_ttl'}, packed, 0)
+local p = cmsgpack.unpack(ARGV[1])
+local share = {ident = p[1], source = p[2], offset = p[3], first_offset = p[4], seqs = p[5], last = p[6], hard = p[7],
+  soft = p[8], count = p[9], ended = p[10], last_seen = p[11], idle = p[12], grace = p[13], whole = p[14],
+  open_ttl = p[15], tombstone_ttl = p[16]}
 local fragment = ARGV[2]
+
+-- So many fragments of less than so many bytes are worth merging.
+local MANY, SMALL = 16, 1000
 
 local function is_news(state, through, log_through)
   if #share.seqs > 0 then return share.seqs[#share.seqs][2] > through end
@@ -47,7 +50,10 @@ local function merge(state, log_through, soft)
   state.last_seen = math.max(state.last_seen, share.last_seen)
   state.idle, state.grace = share.idle, share.grace
   if state.status == OPEN then state.home = share.source end
-  if fragment then state.held = state.held + 1 end
+  if fragment then
+    state.held = state.held + 1
+    if #fragment >= SMALL then state.merged = state.held end
+  end
 end
 
 local function limit_to_share(state)
@@ -100,4 +106,9 @@ if outcome ~= 'duplicate' then
   if state.held > held and redis.call('RPUSH', KEYS[2], fragment) ~= state.held then return lost() end
   save_state(state, share.open_ttl, share.tombstone_ttl)
 end
-return answer(state, outcome, options) or lost()
+if outcome == 'open' and state.held - state.merged >= MANY then options.merge_from = state.merged end
+local reply = answer(state, outcome, options) or lost()
+if options.merge_from then
+  for _, each in ipairs(redis.call('LRANGE', KEYS[2], state.merged, -1)) do reply[#reply + 1] = each end
+end
+return reply

@@ -1,9 +1,9 @@
 -- Turn a claimed state into a tombstone, or into the next segment: `State.close`.
 -- ARGV[1]: msgpack array, see below. ARGV[2]: packed leftover, absent when there is none.
 
-local asked = {}
-read_fields(asked, {'ident', 'through', 'emitted', 'final', 'claim', 'open_ttl', 'tombstone_ttl'},
-  cmsgpack.unpack(ARGV[1]), 0)
+local p = cmsgpack.unpack(ARGV[1])
+local asked = {ident = p[1], through = p[2], emitted = p[3], final = p[4], claim = p[5], open_ttl = p[6],
+  tombstone_ttl = p[7]}
 local leftover = ARGV[2]
 
 local function is_stale(state)

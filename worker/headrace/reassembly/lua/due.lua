@@ -1,9 +1,9 @@
 -- Look at one state for the owner of a partition, and claim it if it is due: `State.fall_due`.
 -- ARGV[1]: msgpack array, see below.
 
-local asked = {}
-read_fields(asked, {'ident', 'source', 'offset', 'round', 'now', 'committed', 'committed_round', 'open_ttl',
-  'tombstone_ttl'}, cmsgpack.unpack(ARGV[1]), 0)
+local p = cmsgpack.unpack(ARGV[1])
+local asked = {ident = p[1], source = p[2], offset = p[3], round = p[4], now = p[5], committed = p[6],
+  committed_round = p[7], open_ttl = p[8], tombstone_ttl = p[9]}
 
 local function is_committed(state)
   return state.claim_offset < asked.committed or (state.claim_offset == asked.committed

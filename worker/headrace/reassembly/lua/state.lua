@@ -8,64 +8,58 @@ local OPEN, CLAIMED, CLOSED = 0, 1, 2
 local MIXED = '*'
 local UNKNOWN_RECORDS = 1048576
 
-local TOMBSTONE = {'version', 'ident', 'status', 'numbered', 'final', 'emitted', 'through', 'log_through', 'source', 'gaps'}
-local SEGMENT = {'intervals', 'hard', 'log_top', 'log_hard', 'loose', 'soft', 'count', 'last_seen', 'idle', 'grace',
-  'home', 'held'}
-local CLAIM = {'claim_offset', 'claim_round', 'by_due', 'settles', 'limit', 'log_limit', 'answered', 'settled'}
+-- What is packed, in order (literal tables: they cost Redis half of what loops over names would):
+--   tombstone  version ident status numbered final emitted through log_through source gaps
+--   segment    intervals hard log_top log_hard loose soft count last_seen idle grace home held merged
+--   claim      claim_offset claim_round by_due settles limit log_limit answered settled
+-- merged: how many of the first fragments are not worth merging (again); see compact.lua. state.py has no such thing.
 
-local function read_fields(state, names, packed, from)
-  for at = 1, #names do state[names[at]] = packed[from + at] end
-  return from + #names
-end
-
-local function write_fields(state, names, packed)
-  local from = #packed
-  for at = 1, #names do packed[from + at] = state[names[at]] end
-end
-
-local function no_segment(state)
-  state.intervals, state.hard, state.log_top, state.log_hard = {}, -1, state.log_through, -1
-  state.loose, state.soft, state.count = false, false, -1
-  state.last_seen, state.idle, state.grace, state.home, state.held = 0, 0, 0, '', 0
-end
-
-local function no_claim(state)
-  state.claim_offset, state.claim_round, state.by_due, state.settles = -1, 0, false, false
-  state.limit, state.log_limit, state.answered, state.settled = -1, -1, 0, 0
+local function new_state(ident)
+  return {version = VERSION, ident = ident, status = OPEN, numbered = false, final = false, emitted = 0, through = -1,
+    log_through = -1, source = '', gaps = {},
+    intervals = {}, hard = -1, log_top = -1, log_hard = -1, loose = false, soft = false, count = -1, last_seen = 0,
+    idle = 0, grace = 0, home = '', held = 0, merged = 0,
+    claim_offset = -1, claim_round = 0, by_due = false, settles = false, limit = -1, log_limit = -1, answered = 0,
+    settled = 0}
 end
 
 -- The state, or nil when it is absent; a second value is the error of a key that holds another call's state.
 local function load_state(ident)
   local raw = redis.call('GET', KEYS[1])
   if not raw then return nil end
-  local packed = cmsgpack.unpack(raw)
-  if packed[1] ~= VERSION or packed[2] ~= ident then
-    return nil, redis.error_reply('FOREIGNSTATE ' .. KEYS[1])
+  local p = cmsgpack.unpack(raw)
+  if p[1] ~= VERSION or p[2] ~= ident then return nil, redis.error_reply('FOREIGNSTATE ' .. KEYS[1]) end
+  if p[3] == CLOSED then
+    local state = new_state(ident)
+    state.status, state.numbered, state.final, state.emitted = CLOSED, p[4], p[5], p[6]
+    state.through, state.log_through, state.log_top, state.source, state.gaps = p[7], p[8], p[8], p[9], p[10]
+    return state
   end
-  local state = {}
-  local from = read_fields(state, TOMBSTONE, packed, 0)
-  no_segment(state)
-  no_claim(state)
-  if state.status ~= CLOSED then from = read_fields(state, SEGMENT, packed, from) end
-  if state.status == CLAIMED then read_fields(state, CLAIM, packed, from) end
-  return state
+  return {version = VERSION, ident = ident, status = p[3], numbered = p[4], final = p[5], emitted = p[6], through = p[7],
+    log_through = p[8], source = p[9], gaps = p[10],
+    intervals = p[11], hard = p[12], log_top = p[13], log_hard = p[14], loose = p[15], soft = p[16], count = p[17],
+    last_seen = p[18], idle = p[19], grace = p[20], home = p[21], held = p[22], merged = p[23],
+    claim_offset = p[24] or -1, claim_round = p[25] or 0, by_due = p[26] or false, settles = p[27] or false,
+    limit = p[28] or -1, log_limit = p[29] or -1, answered = p[30] or 0, settled = p[31] or 0}
 end
 
-local function new_state(ident)
-  local state = {version = VERSION, ident = ident, status = OPEN, numbered = false, final = false, emitted = 0,
-    through = -1, log_through = -1, source = '', gaps = {}}
-  no_segment(state)
-  no_claim(state)
-  return state
+local function packed_state(s)
+  if s.status == CLOSED then
+    return cmsgpack.pack({VERSION, s.ident, CLOSED, s.numbered, s.final, s.emitted, s.through, s.log_through, s.source,
+      s.gaps})
+  elseif s.status == OPEN then
+    return cmsgpack.pack({VERSION, s.ident, OPEN, s.numbered, s.final, s.emitted, s.through, s.log_through, s.source,
+      s.gaps, s.intervals, s.hard, s.log_top, s.log_hard, s.loose, s.soft, s.count, s.last_seen, s.idle, s.grace,
+      s.home, s.held, s.merged})
+  end
+  return cmsgpack.pack({VERSION, s.ident, CLAIMED, s.numbered, s.final, s.emitted, s.through, s.log_through, s.source,
+    s.gaps, s.intervals, s.hard, s.log_top, s.log_hard, s.loose, s.soft, s.count, s.last_seen, s.idle, s.grace, s.home,
+    s.held, s.merged, s.claim_offset, s.claim_round, s.by_due, s.settles, s.limit, s.log_limit, s.answered, s.settled})
 end
 
 local function save_state(state, open_ttl, tombstone_ttl)
-  local packed = {}
-  write_fields(state, TOMBSTONE, packed)
-  if state.status ~= CLOSED then write_fields(state, SEGMENT, packed) end
-  if state.status == CLAIMED then write_fields(state, CLAIM, packed) end
   local ttl = state.status == CLOSED and tombstone_ttl or open_ttl
-  redis.call('SET', KEYS[1], cmsgpack.pack(packed), 'EX', ttl)
+  redis.call('SET', KEYS[1], packed_state(state), 'EX', ttl)
   if state.status ~= CLOSED and state.held > 0 then redis.call('EXPIRE', KEYS[2], ttl) end
 end
 
@@ -78,6 +72,12 @@ end
 -- Intervals
 
 local function union(left, right)
+  if #left == 0 then return right end
+  local newest = left[#left]
+  if #right == 1 and right[1][1] > newest[1] and right[1][1] <= newest[2] + 1 then
+    newest[2] = math.max(newest[2], right[1][2])  -- The next pieces in order: nearly always.
+    return left
+  end
   local all, merged = {}, {}
   for _, each in ipairs(left) do all[#all + 1] = each end
   for _, each in ipairs(right) do all[#all + 1] = each end
@@ -135,7 +135,7 @@ local function deadline(state)
   return state.last_seen + (ending and state.grace or state.idle)
 end
 
--- Header of an answer (reply.py reads it), then the fragments when the outcome is "ready".
+-- Header of an answer (redis_reply.py reads it), then the fragments when the outcome is "ready".
 local function answer(state, outcome, options)
   local through, limit, reach = -1, -1, -1
   if state.numbered then
@@ -147,7 +147,7 @@ local function answer(state, outcome, options)
   if not (ready and (options.again or limit < reach)) then limit = -1 end
   local reply = {cmsgpack.pack({state.ident, outcome, through, limit, state.emitted, state.final, state.numbered,
     options.late or {}, options.kept ~= false, state.status, state.home, state.claim_offset, state.claim_round,
-    state.due_since or deadline(state), options.again or false})}
+    state.due_since or deadline(state), options.again or false, options.merge_from or -1})}
   if ready and state.held > 0 then
     local fragments = redis.call('LRANGE', KEYS[2], 0, -1)
     if #fragments ~= state.held then return nil end
@@ -211,8 +211,9 @@ local function cut(state, reached, final, leftover)
   state.final = state.final or final
   local more = state.loose or #state.intervals > 0
   local dropped = (more and not leftover) and state.settled or state.answered
-  state.held = state.held - dropped + (leftover and 1 or 0)
-  no_claim(state)
+  state.held, state.merged = state.held - dropped + (leftover and 1 or 0), 0
+  state.claim_offset, state.claim_round, state.by_due, state.settles = -1, 0, false, false
+  state.limit, state.log_limit, state.answered, state.settled = -1, -1, 0, 0
   state.status = (leftover or (more and state.held > 0)) and OPEN or CLOSED
   return dropped
 end
