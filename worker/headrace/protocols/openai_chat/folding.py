@@ -156,8 +156,8 @@ class _Response:
         """
         if self.one_choice or self.parallel or len(self.choices) < 2:
             return False
-        finished = sum(choice.finished for choice in self.choices.values())
-        return finished < 2 and all(choice.chunks == 1 for choice in self.choices.values())
+        choices = list(self.choices.values())
+        return all(choice.chunks == 1 for choice in choices) and not any(choice.finished for choice in choices[:-1])
 
     def take(self, event: dict[str, Json]) -> None:
         """Add one chunk."""

@@ -204,8 +204,8 @@ def write_tool_choice(choice: ToolChoice) -> Json:
     if mode == "tool":
         return _NAMED[choice.get("kind", "function")].write(choice, spelled)
     if mode == "allowed":
-        if "config" not in choice:
-            tools = [{"type": "function", "function": {"name": name}} for name in choice.get("allowed", ())]
+        if "config" not in choice and "allowed" in choice:
+            tools = [{"type": "function", "function": {"name": name}} for name in choice["allowed"]]
             choice = cast(ToolChoice, {**choice, "config": dumps(tools)})
         return _ALLOWED.write(choice, spelled)
     return spelled.get("mode", mode)
