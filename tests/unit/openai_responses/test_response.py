@@ -105,7 +105,12 @@ def test_usage_of_another_protocol_is_written_with_its_details() -> None:
 
 
 def test_a_reason_of_another_protocol_is_written_as_this_one_s() -> None:
-    record: Any = {"response_id": "r", "status": "incomplete", "status_reason": "max_tokens", "finish_reason": "length"}
+    record: Any = {
+        "response_id": "r",
+        "status": "incomplete",
+        "raw_finish_reason": "max_tokens",
+        "finish_reason": "length",
+    }
     assert CODEC.write_response(record)["incomplete_details"] == {"reason": "max_output_tokens"}
 
 
@@ -146,10 +151,10 @@ EXPECTED = {
     "code": {"code": "invalid_grant", "message": "expired"},
     "text": {"message": "upstream failed"},
     "fastapi text": {"message": "Not Found"},
-    "fastapi list": {"detail": '[{"loc":["body","input"],"msg":"field required","type":"missing"}]'},
+    "fastapi list": {"message": '[{"loc":["body","input"],"msg":"field required","type":"missing"}]'},
     "message": {"message": "Unauthorized"},
     "flat": {"code": "server_error", "message": "boom"},
-    "errors": {"detail": '[{"message":"a"}]'},
+    "errors": {"detail": '{"errors":[{"message":"a"}]}'},
 }
 
 
@@ -170,7 +175,7 @@ def test_a_proxy_s_text_is_an_error() -> None:
 def test_what_stands_beside_an_error_comes_back() -> None:
     body = {"error": {"message": "m", "code": None, "status": 1}, "status": 429, "request_id": "r", "new": [1]}
     record = read(body)
-    assert (record["error"]["http_status"], record["error"]["request_id"]) == (1, "r")
+    assert (record["error"]["http_status"], record["error"]["request_id"]) == (429, "r")
     assert CODEC.write_response(record) == body
 
 
@@ -195,6 +200,15 @@ def test_an_error_of_another_protocol_is_written_as_an_error_body() -> None:
     assert CODEC.write_response({"status": "failed", "error": {"message": "no", "code": "x"}}) == {
         "error": {"message": "no", "code": "x"}
     }
+
+
+@pytest.mark.parametrize("body", [*ERRORS.values(), {**RESPONSE, "status": "in_progress"}, {"id": "r", "output": []}])
+def test_what_the_pipeline_adds_is_not_written(body: Any) -> None:
+    record = read(body)
+    record.setdefault("error", {}).update({"http_status": 503, "request_id": "from a header"})
+    if record.get("status") != "failed":
+        record.update({"status": "incomplete", "status_reason": "no_terminal_event"})
+    assert CODEC.write_response(record) == body
 
 
 def test_declared_tools_that_are_no_list_stay_json() -> None:

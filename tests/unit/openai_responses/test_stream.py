@@ -359,6 +359,7 @@ def test_an_item_that_the_terminal_response_lacks_is_put_where_it_was() -> None:
 
 def test_items_of_the_terminal_response_that_never_streamed_are_kept() -> None:
     assert output(added(CALL, 3), terminal(output=[MESSAGE, CALL])) == [MESSAGE, CALL]
+    assert output(added({"id": "x"}), terminal(output=[5, CALL])) == [{"id": "x"}, 5, CALL]
 
 
 def test_a_stream_that_broke_off_has_what_came_and_is_not_complete() -> None:

@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from headrace.canonical.fields import JSON, LONG, NUMBER_AS_TEXT, Field, Other, Table, is_text, spelling
+from headrace.canonical.fields import ARRAY, NUMBER_AS_TEXT, Field, Other, Table, is_text, spelling
 from headrace.canonical.shape import CanonicalRecord, Error
 from headrace.json_text import Json, dumps, loads
 
-_DETAIL = ("misalignment", "moderation_details", "innererror", "inner_error", "details", "metadata", "headers")
+_DETAIL = (
+    *("request_id", "status", "misalignment", "moderation_details", "innererror", "inner_error", "details"),
+    *("metadata", "headers"),
+)
 
 #: The object under ``error``.
 _ERROR = Table(
@@ -20,25 +21,18 @@ _ERROR = Table(
     Field("code", "code", also=NUMBER_AS_TEXT),
     Field("message", "message"),
     Field("param", "param"),
-    Field("request_id", "request_id"),
-    Field("status", "http_status", LONG),
     *(Other(key, "detail") for key in _DETAIL),
 )
-#: What gateways put beside the object under ``error``.
-_BESIDE = Table(Field("request_id", "request_id"), Field("status", "http_status", LONG))
-_SHAPE_OF = {entry.name: entry.wire for entry in _BESIDE.fields}
 #: An error body without an object under ``error``.
-_FLAT_FIELDS = (
+_FLAT_FIELDS: tuple[Field | Other, ...] = (
     Field("code", "code", also=NUMBER_AS_TEXT),
     Field("message", "message"),
     Field("error_description", "message"),
-    Field("detail", "message"),
+    # FastAPI gives a text, or a list of what is wrong.
+    Field("detail", "message", also=ARRAY),
     Field("type", "type"),
     Field("param", "param"),
-    Field("request_id", "request_id"),
-    Field("status", "http_status", LONG),
-    Field("details", "detail", JSON),
-    Field("errors", "detail", JSON),
+    *(Other(key, "detail") for key in ("request_id", "status", "details", "errors")),
 )
 _MESSAGES = ("message", "error_description", "detail")
 #: {"error": text}: a code where a message stands beside it, else the message itself.
@@ -53,10 +47,16 @@ def read_error(value: Json) -> Error:
     if type(value) is dict and value:
         error: Error = {}
         _ERROR.read(value, error).store(error)
+        _set_trace(value, error)
         return error
     if is_text(value):
         return {"message": value, "wire": '{"form":"text"}'}
     return {"detail": dumps(value), "wire": '{"form":"value"}'}
+
+
+def has_error(record: CanonicalRecord) -> bool:
+    """Whether a record's error came in a body; HTTP alone gives a status and a request id."""
+    return bool(record.get("error", {}).keys() - {"http_status", "request_id"})
 
 
 def write_error(error: Error) -> Json:
@@ -85,32 +85,26 @@ def read_error_body(body: Json) -> CanonicalRecord:
         return record
     inner = body.get("error")
     if type(inner) is dict and inner:
-        error, rest = _read_nested(inner, {key: value for key, value in body.items() if key != "error"})
-        record["error"] = error
+        record["error"] = read_error(inner)
+        _set_trace(body, record["error"])
         record["wire"] = '{"form":"error"}'
+        rest = {key: value for key, value in body.items() if key != "error"}
         if rest:
             record["extras"] = dumps(rest)
         return record
-    error = {}
+    error: Error = {}
     _read_flat(body, error)
     record["error"] = error
     record["wire"] = '{"form":"flat_error"}'
     return record
 
 
-def _read_nested(inner: dict[str, Json], rest: dict[str, Json]) -> tuple[Error, dict[str, Json]]:
-    """(error, what stands beside it). A request id or status beside it is the error's, unless it has its own."""
-    error: Error = {}
-    left = _ERROR.read(inner, error)
-    beside = [key for key in _BESIDE.paths if key in rest and key not in inner]
-    odd = _BESIDE.read({key: rest.pop(key) for key in sorted(beside)}, error)
-    rest.update(odd.extras)
-    rest.update(dict.fromkeys(odd.wire.get("null", ())))
-    taken = [key for key in sorted(beside) if key not in rest]
-    if taken:
-        left.wire["beside"] = taken
-    left.store(error)
-    return error, rest
+def _set_trace(value: dict[str, Json], error: Error) -> None:
+    """Request id and HTTP status that a body repeats, for readers; the wire's own copies stand in ``detail``."""
+    if is_text(value.get("request_id")):
+        error.setdefault("request_id", value["request_id"])
+    if type(value.get("status")) is int and 100 <= value["status"] < 600:
+        error.setdefault("http_status", value["status"])
 
 
 def _read_flat(body: dict[str, Json], error: Error) -> None:
@@ -118,11 +112,7 @@ def _read_flat(body: dict[str, Json], error: Error) -> None:
     left = (_FLAT_TEXT if alone else _FLAT).read(body, error)
     if alone:
         left.wire["error"] = "message"
-    details = left.extras.get("detail")
-    if details is not None and "detail" not in error:
-        # FastAPI gives a list of what is wrong.
-        error["detail"] = dumps(left.extras.pop("detail"))
-        left.wire["detail"] = True
+    _set_trace(body, error)
     left.store(error)
 
 
@@ -133,16 +123,8 @@ def write_error_body(record: CanonicalRecord, form: str) -> Json:
         return write_error(error)
     if form == "flat_error":
         spelled = spelling(error)
-        table = _FLAT_TEXT if "error" in spelled else _FLAT
-        if not spelled.get("detail"):
-            return table.write(error, spelled)
-        shape: Any = {key: value for key, value in error.items() if key != "detail"}
-        return {**table.write(shape, spelled), "detail": loads(error["detail"])}
-    spelled = spelling(error)
-    taken = _BESIDE.write(error, {}) if "beside" in spelled else {}
-    beside = {key: taken[key] for key in spelled.get("beside", ())}
-    own: Any = {key: value for key, value in error.items() if _SHAPE_OF.get(key) not in beside}
-    body: dict[str, Json] = {**beside, "error": write_error(own)}
+        return (_FLAT_TEXT if "error" in spelled else _FLAT).write(error, spelled)
+    body: dict[str, Json] = {"error": write_error(error)}
     if "extras" in record:
         body.update(loads(record["extras"]))
     return body

@@ -25,13 +25,13 @@ _HOSTED = frozenset(
 
 
 def set_finish(record: CanonicalRecord, reading: Reading) -> None:
-    """Fill ``finish_reason`` (and count what is not known) from what the record says already."""
+    """Fill ``finish_reason`` and ``status_reason`` (and count what is not known) from what the record says already."""
     status = record.get("status")
     if status is not None and status not in STATUSES:
         reading.unknown_type("status", status)
-    reason = record.get("status_reason")
+    reason = record.get("raw_finish_reason")
     if reason is not None:
-        record["raw_finish_reason"] = reason
+        record["status_reason"] = reason
         if reason in INCOMPLETE:
             record["finish_reason"] = INCOMPLETE[reason]
         else:

@@ -137,9 +137,7 @@ def _read_arguments(item: dict[str, Json], call: ToolCall, left: Leftover, item_
         set_value_arguments(call, {key: value for key, value in parent.items() if key != where.key})
     raw, value = call.get("raw_arguments"), item.get(item_type.arguments)
     if raw is not None:
-        if item_type.free_text:
-            set_value_arguments(call, raw)
-        elif "arguments" not in call:
+        if not item_type.free_text and "arguments" not in call:
             set_text_arguments(call, raw)
             if item_type.table_arguments:
                 left.wire["arguments"] = "text"
@@ -149,6 +147,11 @@ def _read_arguments(item: dict[str, Json], call: ToolCall, left: Leftover, item_
         else:
             set_value_arguments(call, value)
             left.wire["arguments"] = "value"
+    elif item_type.arguments and not item_type.free_text and not item_type.table_arguments and value is None:
+        # A call without arguments: nothing, or null.
+        call["arguments"] = "{}"
+        if item_type.arguments not in item:
+            left.note("absent", item_type.arguments)
 
 
 def _has_inner_list(item: dict[str, Json], where: Result) -> bool:
@@ -313,7 +316,9 @@ def _write_call(part: Part, item_type: ItemType, spelled: dict[str, Json]) -> di
     key = item_type.arguments
     if spelled.get("arguments") == "value":
         item[key] = loads(call["arguments"])
-    elif key and not item_type.table_arguments and key not in item and "arguments" in call:
+    elif (
+        key and not item_type.table_arguments and key not in {*item, *spelled.get("absent", ())} and "arguments" in call
+    ):
         item[key] = _free_text(call["arguments"]) if item_type.free_text else call["arguments"]
     return item
 

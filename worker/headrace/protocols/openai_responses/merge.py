@@ -43,7 +43,7 @@ def _pair(snapshot: list[Json], streamed: list[Slot]) -> list[int | None]:
         partner.append(found)
     free: dict[Json, list[int]] = {}
     for position, item in enumerate(snapshot):
-        if position not in taken:
+        if position not in taken and type(item) is dict:
             free.setdefault(_type(item), []).append(position)
     for number, slot in enumerate(streamed):
         if partner[number] is None:

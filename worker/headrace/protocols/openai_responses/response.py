@@ -20,6 +20,7 @@ from headrace.canonical.shape import CanonicalRecord
 from headrace.errors import WireError
 from headrace.json_text import Json
 from headrace.protocols.openai_responses.errors import (
+    has_error,
     looks_like_error,
     read_error,
     read_error_body,
@@ -37,7 +38,7 @@ _RESPONSE = Table(
     Field("id", "response_id"),
     Field("model", "served_model"),
     Field("status", "status"),
-    Field("incomplete_details.reason", "status_reason"),
+    Field("incomplete_details.reason", "raw_finish_reason"),
     Field("created_at", "timing.created_at", EPOCH, EPOCH_FLOAT),
     Field("completed_at", "timing.completed_at", EPOCH, EPOCH_FLOAT),
     Field("service_tier", "service_tier"),
@@ -80,6 +81,7 @@ def read_response(body: dict[str, Json], reading: Reading, layout: Any = None) -
     read_declared(body, record, left, reading)
     _read_usage(body, record, left)
     _read_error(body, record, left)
+    _spell_status(body, record, left)
     set_finish(record, reading)
     left.store(record)
     return record
@@ -130,7 +132,7 @@ def _read_usage(body: dict[str, Json], record: CanonicalRecord, left: Leftover) 
 
 
 def _read_error(body: dict[str, Json], record: CanonicalRecord, left: Leftover) -> None:
-    """The error of a response. A response that had an error has failed, even if its last snapshot was open."""
+    """The error of a response."""
     error = body.get("error")
     if error is None:
         _keep(body, "error", left)
@@ -138,22 +140,31 @@ def _read_error(body: dict[str, Json], record: CanonicalRecord, left: Leftover) 
     record["error"] = read_error(error)
     if "response_id" not in record:
         left.wire["form"] = "response"
+
+
+def _spell_status(body: dict[str, Json], record: CanonicalRecord, left: Leftover) -> None:
+    """Remember an open status: what is known besides (an error, the stream's end) may say otherwise."""
     status = record.get("status")
-    if status is None or status in _OPEN:
+    if status is not None and status not in _OPEN:
+        return
+    if status is not None or "status" not in body:
         left.wire["status"] = status
+    if "error" in record:
         record["status"] = "failed"
 
 
 def write_response(record: CanonicalRecord) -> dict[str, Json]:
     """The wire body of a record; raises WireError for a part that the wire has no form for."""
     spelled = spelling(record)
-    form = spelled.get("form") or ("error" if "error" in record and "response_id" not in record else "response")
+    form = spelled.get("form") or ("error" if has_error(record) and "response_id" not in record else "response")
     if form != "response":
         body: Any = write_error_body(record, form)
         return body  # type: ignore[no-any-return]
     written = _RESPONSE.write(_with_own_reason(record), spelled)
     if "status" in spelled:
-        _restore_status(written, spelled)
+        written.pop("status", None)
+        if spelled["status"] is not None:
+            written["status"] = spelled["status"]
     if "output" not in written and "output" not in spelled.get("absent", ()):
         written["output"] = write_messages(record.get("messages", []))
     write_declared(record, written)
@@ -161,24 +172,17 @@ def write_response(record: CanonicalRecord) -> dict[str, Json]:
         written.update(_COUNT.write(record, {}))
     elif "usage" in record:
         written["usage"] = write_usage(record["usage"])
-    if "error" in record:
+    if has_error(record):
         written["error"] = write_error(record["error"])
     return written
 
 
 def _with_own_reason(record: CanonicalRecord) -> CanonicalRecord:
     """The record with this protocol's reason for being cut; only another protocol's has another."""
-    reason = REASONS.get(record.get("finish_reason", ""))
-    if reason is None or record.get("status") != "incomplete" or record.get("status_reason") in INCOMPLETE:
+    raw, finish = record.get("raw_finish_reason"), record.get("finish_reason")
+    if finish is None or raw in INCOMPLETE:
         return record
-    return {**record, "status_reason": reason}
-
-
-def _restore_status(body: dict[str, Json], spelled: dict[str, Json]) -> None:
-    """The status as it was, where the record's own says that an error ended it."""
-    if body.get("status") != "failed":
-        return
-    if spelled["status"] is not None:
-        body["status"] = spelled["status"]
-    else:
-        body.pop("status", None)
+    own: Any = {key: value for key, value in record.items() if key != "raw_finish_reason"}
+    if finish in REASONS and record.get("status") == "incomplete":
+        own["raw_finish_reason"] = REASONS[finish]
+    return own  # type: ignore[no-any-return]
