@@ -13,6 +13,7 @@ from rich.console import Console
 
 from headrace import __version__
 from headrace.commands import config, demo, inspect, normalize, replay, schemas, topics, worker
+from headrace.commands.page import Page, visible
 from headrace.errors import HeadraceError
 
 app = typer.Typer(
@@ -47,11 +48,12 @@ def main() -> None:
     try:
         app()
     except HeadraceError as error:
-        console = Console(stderr=True, highlight=False)
-        where = f" [dim]({error.place})[/dim]" if error.place else ""
-        console.print(f"[bold red]{error.code}[/bold red]: {error.message}{where}")
+        # Messages quote input: it must not act as markup.
+        page = Page(Console(stderr=True, highlight=False))
+        where = f" ({visible(error.place)})" if error.place else ""
+        page.line((error.code, "bold red"), f": {visible(error.message)}", (where, "dim"))
         if error.fix:
-            console.print(f"[bold]Fix:[/bold] {error.fix}")
+            page.line(("Fix: ", "bold"), visible(error.fix))
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

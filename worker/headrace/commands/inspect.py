@@ -71,11 +71,12 @@ def inspect(
 ) -> None:
     """Show records as a person reads them: who asked what, what came back, in order.
 
-    What the file holds is told by its content. Captures are normalized on the fly, and nothing is written. Exits
-    with 3 when some of them end as dead letters.
+    What the file holds is told by its content. Captures are normalized on the fly, and nothing is written.
+
+    Exits with 3 when some captures end as dead letters.
     """
     wanted = _Wanted(call, record_type.value if record_type else None, limit)
-    content = content_of(file)
+    content = "captures" if mapping else content_of(file)
     page = Page()
     if content == "captures":
         captures = _Captures(file, mapping_of(mapping))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Sequence
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -13,7 +15,6 @@ from rich.text import Text
 
 #: Everything that moves a cursor, hides text or reverses it: traffic is written by strangers.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_PIPE_WIDTH = 1_000
 
 
 class Page:
@@ -21,6 +22,9 @@ class Page:
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(highlight=False)
+        if isinstance(self._console.file, io.TextIOWrapper):
+            # What the terminal's encoding lacks is shown as an escape.
+            self._console.file.reconfigure(errors="backslashreplace")
         self._plain = not self._console.is_terminal
 
     def line(self, *pieces: str | tuple[str, str], indent: int = 0) -> None:
@@ -43,13 +47,28 @@ class Page:
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 0) -> None:
         """A table; the last ``numbers`` columns are aligned to the right."""
-        table = Table(box=box.SIMPLE_HEAD if not self._plain else None, pad_edge=False, header_style="bold")
+        shown = [[visible(cell) for cell in row] for row in rows]
+        if self._plain:
+            self._plain_table([list(headings), *shown], numbers)
+            return
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
         for place, heading in enumerate(headings):
             right = place >= len(headings) - numbers
             table.add_column(heading, justify="right" if right else "left", overflow="fold")
+        for row in shown:
+            table.add_row(*map(Text, row))
+        self._console.print(table)
+
+    def _plain_table(self, rows: Sequence[Sequence[str]], numbers: int) -> None:
+        """One line a row, however long: a pipe has no width."""
+        widths = [max(cell_len(row[place]) for row in rows) for place in range(len(rows[0]))]
+        left = len(widths) - numbers
         for row in rows:
-            table.add_row(*(Text(visible(cell)) for cell in row))
-        self._console.print(table, width=_PIPE_WIDTH if self._plain else None, crop=False)
+            cells = [
+                " " * (width - cell_len(cell)) + cell if place >= left else cell + " " * (width - cell_len(cell))
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            self.line("  ".join(cells).rstrip())
 
 
 def visible(text: str) -> str:

@@ -60,7 +60,7 @@ class RecordView:
 
     def dead_letter(self, letter: DeadLetter) -> None:
         """One dead letter: why, where it lies, what to change, and its bytes."""
-        place = f" at {letter['place']}" if letter.get("place") else ""
+        place = f" (at {letter['place']})" if letter.get("place") else ""
         self._page.line(("dead letter  ", "bold"), (letter.get("code", ""), "bold red"))
         self._page.line(visible(letter.get("message", "") + place), indent=2)
         if letter.get("fix"):

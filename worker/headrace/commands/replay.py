@@ -7,29 +7,20 @@ import time
 from collections import Counter
 from typing import Annotated
 
-import msgspec
 import typer
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from headrace.capture.model import Inbound
 from headrace.commands.options import ConfigOption, QuietOption, SetOption, settings_of
 from headrace.errors import HeadraceError
 from headrace.offline.inputs import Reader, open_inputs
-from headrace.settings import Settings, TopicSettings
+from headrace.offline.routing import route
+from headrace.settings import Settings
 
 #: Sent between two looks at the clock: fine enough for any rate, cheap at full speed.
 _BURST = 200
-
-
-class _Envelope(msgspec.Struct):
-    call_id: str = ""
-    kind: str = ""
-
-
-_envelope = msgspec.json.Decoder(_Envelope).decode
 
 
 def replay(
@@ -65,7 +56,7 @@ async def _replay(
             task = bar.add_task("", total=None)
             pace = _Pace(rate)
             for message in reader.messages():
-                name, key = route(message, settings.topics)
+                name, key = route(message.value or b"", settings.topics)
                 await producer.send(topic or name, message.value, key=key)
                 sent[topic or name] += 1
                 await pace.step()
@@ -81,16 +72,6 @@ async def _replay(
     finally:
         await producer.stop()
     return sent
-
-
-def route(message: Inbound, topics: TopicSettings) -> tuple[str, bytes | None]:
-    """The raw topic of a capture's kind, and its key: the call id."""
-    try:
-        envelope = _envelope(message.value or b"")
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return topics.chunks, None
-    by_kind = {"request": topics.requests, "response": topics.responses}
-    return by_kind.get(envelope.kind, topics.chunks), envelope.call_id.encode() or None
 
 
 class _Pace:

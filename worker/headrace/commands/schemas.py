@@ -27,7 +27,7 @@ def check(
     console = Console(highlight=False)
     problems = check_schemas(folder or Path(str(contract_path("schemas"))))
     for problem in problems:
-        console.print(f"[red]{problem}[/red]", soft_wrap=True)
+        console.print(str(problem), style="red", soft_wrap=True, markup=False)
     if problems:
         raise typer.Exit(3)
     console.print("all schemas are compatible with every released version")

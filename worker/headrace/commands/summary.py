@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from headrace.commands.page import visible
 from headrace.offline.run import Summary
 
 
@@ -22,7 +24,8 @@ def print_summary(summary: Summary, output: str, dead_letters: str) -> None:
     for code, count in sorted(summary.dead_letters.items()):
         table.add_row(f"[red]{count:,}[/red]", f"dead letters: {code}")
     for (provider, model, kind, name), count in sorted(summary.unknown.items()):
-        table.add_row(f"{count:,}", f"unknown {kind} [cyan]{name}[/cyan] carried raw ({provider} {model})")
+        # Names come from traffic: they must not act as markup.
+        table.add_row(f"{count:,}", Text(visible(f"unknown {kind} {name} carried raw ({provider} {model})")))
     console = Console(stderr=True, highlight=False)
     console.print(table)
-    console.print(f"records: {output}\ndead letters: {dead_letters}", soft_wrap=True)
+    console.print(f"records: {output}\ndead letters: {dead_letters}", soft_wrap=True, markup=False)

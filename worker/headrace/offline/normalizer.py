@@ -15,8 +15,6 @@ from headrace.reassembly.store import FOREVER, MAX_ORDER, Position
 #: Messages of one batch.
 BLOCK = 2_000
 
-_AT_END = Position("", 0, MAX_ORDER)
-
 
 class Normalizer:
     """One pipeline with a memory store. mapping: of all the files. memory_bytes: open calls beyond spill to a file."""
@@ -25,23 +23,30 @@ class Normalizer:
         self._mapping = mapping
         self._mappings: dict[str, Mapping] = {}
         self._pipeline = Pipeline(MemoryStore(budget=memory_bytes), mappings=self._mappings)
+        #: Files in the order they came; a store asks for what is due one of them at a time.
+        self._files: dict[tuple[str, int], None] = {}
 
     async def block(self, messages: Sequence[Inbound]) -> Batch:
         """What the next messages became."""
-        if self._mapping is not None:
-            self._mappings.update(dict.fromkeys({message.source.topic for message in messages}, self._mapping))
+        for message in messages:
+            self._files[message.source.topic, message.source.partition] = None
+            if self._mapping is not None:
+                self._mappings[message.source.topic] = self._mapping
         batch = await self._pipeline.process(messages)
         await self._pipeline.close(batch)
         return batch
 
     async def end(self) -> Batch | None:
         """After the last message: some of the calls that are still open; None when there are no more."""
-        batch = Batch()
-        await self._pipeline.due(batch, _AT_END, FOREVER, 0)
-        if not batch.closes:
-            return None
-        await self._pipeline.close(batch)
-        return batch
+        while self._files:
+            name, partition = next(iter(self._files))
+            batch = Batch()
+            await self._pipeline.due(batch, Position(name, partition, MAX_ORDER), FOREVER, 0)
+            if batch.closes:
+                await self._pipeline.close(batch)
+                return batch
+            del self._files[name, partition]
+        return None
 
 
 def batches(messages: Iterable[Inbound], mapping: Mapping | None = None) -> Iterator[Batch]:

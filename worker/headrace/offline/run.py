@@ -98,7 +98,9 @@ class _Part:
             except SchemaError as error:
                 batch.dead_letters.append((index, dead_letter_instead(record, error)))
                 continue
-            made.records.append(((*key(index, record), record["call_id"], record["ordinal"]), row))
+            made.records.append(
+                ((*key(index, record), record["call_id"], record["ordinal"], record["record_type"]), row)
+            )
         for index, letter in batch.dead_letters:
             summary.dead_letters[letter["code"]] += 1
             made.dead_letters.append(((*key(index, letter), letter["dead_letter_id"]), self._encode_letter(letter)))
