@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -65,10 +66,17 @@ class MemoryStore:
         #: Per partition: (deadline, serial, key). The state decides; an entry is never later than its deadline.
         self._deadlines: dict[str, list[tuple[int, int, StateKey]]] = {}
         self._serial = 0
+        #: Random: a later process must not take its empty memory for this one.
+        self._epoch = uuid.uuid4().hex
 
     async def epoch(self) -> str:
         """The mark of this memory: it lives as long as the process."""
-        return f"memory-{id(self)}"
+        return self._epoch
+
+    async def new_epoch(self) -> str:
+        """Another mark for the same memory."""
+        self._epoch = uuid.uuid4().hex
+        return self._epoch
 
     async def aclose(self) -> None:
         """Forget everything and remove the temporary file."""

@@ -134,6 +134,11 @@ class RedisLink:
         self._epoch = await self._read_epoch(uuid.uuid4().hex)
         return self._epoch
 
+    async def new_epoch(self) -> str:
+        """Replace the epoch, so that all who go by the old one take the memory for lost."""
+        await self._send([("DEL", key) for key in self._epoch_keys])
+        return await self.epoch()
+
     async def aclose(self) -> None:
         """Close all connections."""
         await self._client.aclose()

@@ -97,6 +97,12 @@ class RedisStore:
         self._forgotten.clear()
         return await self._link.epoch()
 
+    async def new_epoch(self) -> str:
+        """Give the memory another mark: a part of it is lost, which nobody else can see."""
+        self._claims.clear()
+        self._forgotten.clear()
+        return await self._link.new_epoch()
+
     async def aclose(self) -> None:
         """Close all connections."""
         await self._link.aclose()
@@ -177,7 +183,7 @@ class RedisStore:
                 self._forgotten.setdefault(source, set()).add(member)
 
     async def open_calls(self) -> int:
-        """States not closed yet of the partitions this process reads; one that moved between two counts twice."""
+        """As `store.Store.open_calls`, of the partitions this process reads."""
         sources = sorted(self._sources)
         return sum(await self._exchange([("ZCARD", self._due_key(source)) for source in sources])) if sources else 0
 
