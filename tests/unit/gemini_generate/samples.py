@@ -199,7 +199,9 @@ RESPONSE: dict[str, Any] = {
             "logprobsResult": {"chosenCandidates": [{"token": "R", "tokenId": 1, "logProbability": -0.1}]},
             "safetyRatings": [{"category": "HARM_CATEGORY_HARASSMENT", "probability": "NEGLIGIBLE"}],
             "groundingMetadata": GROUNDING,
-            "urlContextMetadata": {"urlMetadata": [{"retrievedUrl": "u", "urlRetrievalStatus": "s"}]},
+            "urlContextMetadata": {
+                "urlMetadata": [{"retrievedUrl": "u", "urlRetrievalStatus": "URL_RETRIEVAL_STATUS_SUCCESS"}]
+            },
         },
         {"index": 1, "content": {"role": "model", "parts": [{"text": "Wet."}]}, "finishReason": "MAX_TOKENS"},
     ],

@@ -94,6 +94,11 @@ def test_reasons_and_statuses(reason: str) -> None:
     assert record.get("status_reason") == (None if record["status"] == "completed" else reason)
 
 
+def test_calls_that_google_answers_itself_are_not_left_to_the_client() -> None:
+    body = {"candidates": [{"content": {"parts": [PARTS["toolCall"], {"text": "a"}]}, "finishReason": "STOP"}]}
+    assert round_trip(body)["finish_reason"] == "stop"
+
+
 def test_an_unknown_reason_is_kept_and_counted() -> None:
     reading = Reading("call", "response")
     record = read({"candidates": [{"finishReason": "BORED"}]}, reading)
@@ -206,6 +211,15 @@ def test_citation_metadata_is_read_as_well() -> None:
     }
     (citation,) = round_trip(body)["messages"][0]["parts"][0]["citations"]
     assert (citation["url"], citation["license"], citation["unit"]) == ("u", "mit", "byte")
+
+
+def test_citations_of_another_protocol_are_written_in_bytes_of_the_whole_text() -> None:
+    citation = {"url": "u", "title": "U", "start_index": 2, "end_index": 4, "unit": "char"}
+    parts = [{"type": "text", "text": "é"}, {"type": "text", "text": "aéöb", "citations": [citation]}]
+    wire = CODEC.write_response({"messages": [{"role": "assistant", "parts": parts}]})  # type: ignore[typeddict-item]
+    assert wire["candidates"][0]["citationMetadata"] == {
+        "citations": [{"startIndex": 5, "endIndex": 8, "uri": "u", "title": "U"}]
+    }
 
 
 @pytest.mark.parametrize("metadata", [None, 7, [], {"groundingSupports": [{"segment": 3}, None], "groundingChunks": 1}])

@@ -212,9 +212,10 @@ def test_a_stream_in_snake_case_folds_to_snake_case() -> None:
 
 
 def test_what_no_response_can_take_is_stray() -> None:
-    folded = fold(chunk({"text": "a"}), "half a chu", 7, {"type": "ping"}, "[DONE]", chunk(finishReason="STOP"))
-    assert folded.stray == ["half a chu", 7, {"type": "ping"}]
-    assert folded.unknown == [("event", "type")]
+    strays = ["half a chu", 7, {"type": "ping"}, {}]
+    folded = fold(chunk({"text": "a"}), *strays, "[DONE]", chunk(finishReason="STOP"))
+    assert folded.stray == strays
+    assert folded.unknown == [("event", "type"), ("event", "")]
     assert folded.events == 2
     assert CODEC.fold(["x"])[0].stray == ["x"]
     assert CODEC.fold([]) == []

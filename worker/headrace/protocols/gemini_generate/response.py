@@ -25,7 +25,7 @@ from headrace.protocols.google import errors, keys
 from headrace.protocols.google.calls import OpenCalls
 from headrace.protocols.google.contents import read_turn, write_turn
 from headrace.protocols.google.grammar import RESPONSE as GRAMMAR
-from headrace.protocols.google.grounding import attach
+from headrace.protocols.google.grounding import attach, written_sources
 from headrace.protocols.google.parts import Place
 from headrace.protocols.google.times import TIMESTAMP
 from headrace.protocols.google.usage import read_usage, write_usage
@@ -118,14 +118,14 @@ def _read_candidate(value: Json, place: Place, position: int) -> Message:
         if "index" not in value:
             left.note("absent", "index")
     content = value.get("content")
-    place.message, place.part, place.call = position, 0, 0
+    place.message, place.part, place.call, place.calls = position, 0, 0, OpenCalls()
     if type(content) is dict and content:
         read_turn(content, message, left, place, "content.")
     elif "content" not in value:
         left.note("absent", "content")
     reason = message.get("raw_finish_reason")
     if reason is not None:
-        named = finish.canonical(reason, has_calls=place.call > 0, reading=place.reading)
+        named = finish.canonical(reason, has_calls=_calls_functions(message), reading=place.reading)
         if named is not None:
             message["finish_reason"] = named
             if reason not in finish.REASONS:
@@ -134,6 +134,11 @@ def _read_candidate(value: Json, place: Place, position: int) -> Message:
         attach(message["parts"], value)
     left.store(message)
     return message
+
+
+def _calls_functions(message: Message) -> bool:
+    """Whether the client has something to do; calls that Google's servers answer are none."""
+    return any(part.get("tool_call", {}).get("kind") == "function" for part in message.get("parts", ()))
 
 
 def _read_usage(body: dict[str, Json], record: CanonicalRecord, left: Leftover) -> None:
@@ -211,6 +216,9 @@ def _write_candidate(message: Message) -> Json:
     body = CANDIDATE.write(wired, wire)
     if "content" not in unsaid and _is_open(body, "content", wire):
         write_turn(message, wire, body.setdefault("content", {}), "content.")
+    sources = [] if "grounding" in message else written_sources(message.get("parts", ()))
+    if sources:
+        body["citationMetadata"] = {"citations": sources}
     return body
 
 

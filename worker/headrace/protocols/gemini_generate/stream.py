@@ -181,7 +181,7 @@ def fold(events: Sequence[Json]) -> list[Folded]:
     for event in _objects(events, stray):
         chunk: dict[str, Json] = event
         paths: list[str] = []
-        if not _CHUNK.issuperset(event):
+        if not event or not _CHUNK.issuperset(event):
             chunk, paths = keys.to_camel(event, RESPONSE)
             if _CHUNK.isdisjoint(chunk):
                 stray.append(event)

@@ -69,6 +69,8 @@ class Session:
         elif key == "serverContent" and side == "server" and type(value) is dict:
             for name, item in value.items():
                 self._take_content(name, item)
+            if not value and self._turn is not None and self._counted is None:
+                self._turn.events, self._counted = self._turn.events + 1, self._turn
         elif key == "realtimeInput" and side == "client" and type(value) is dict:
             for name, item in value.items():
                 self._take_input(name, item)

@@ -18,6 +18,9 @@ from headrace.protocols.google.parts import Place, read_part, write_part
 _ROLES = {"model": "assistant", "function": "tool"}
 _WIRE_ROLES = {"assistant": "model", "tool": "user"}
 
+#: Roles of nearly every content, which is nothing but role and parts.
+_PLAIN_ROLES = {"user": "user", "model": "assistant"}
+
 _CONTENT = Table()
 _OWN = frozenset({"role", "parts"})
 
@@ -26,6 +29,10 @@ def read_content(value: Json, place: Place, default_role: str) -> Message:
     """One content -> message; text alone and foreign JSON are carried too. Never raises."""
     place.part = place.call = 0
     if type(value) is dict:
+        role, parts = value.get("role"), value.get("parts")
+        is_plain = len(value) == 2 and type(role) is str and role in _PLAIN_ROLES and type(parts) is list
+        if is_plain and default_role != "system":
+            return {"role": _PLAIN_ROLES[role], "parts": [read_part(part, place) for part in parts]}
         message: Message = {"role": default_role}
         left = _CONTENT.read(value, message, skip=_OWN)
         read_turn(value, message, left, place, "")
@@ -81,6 +88,9 @@ def _nested(extras: dict[str, Json], prefix: str) -> dict[str, Json]:
 
 def write_content(message: Message) -> Json:
     """A message -> content, as it was spelled."""
+    if len(message) == 2 and message["role"] in _PLAIN_ROLES.values() and "parts" in message:
+        parts = [write_part(part) for part in message["parts"]]
+        return {"role": _WIRE_ROLES.get(message["role"], "user"), "parts": parts}
     wire = spelling(message)
     if wire.get("content") == "string":
         return message["parts"][0]["text"]

@@ -45,6 +45,29 @@ def attach(parts: Sequence[Part], grounding: Mapping[str, Json]) -> None:
         text.part.setdefault("citations", []).append(citation)
 
 
+def written_sources(parts: Sequence[Part]) -> list[Json]:
+    """Citations of another protocol as ``citationMetadata.citations``, in bytes of the whole visible text."""
+    return [
+        _written(citation, text)
+        for text in _texts(parts)
+        for citation in text.part.get("citations", ())
+        if "url" in citation or "title" in citation
+    ]
+
+
+def _written(citation: Citation, text: _Text) -> dict[str, Json]:
+    source: dict[str, Json] = {}
+    for name, wire in (("start_index", "startIndex"), ("end_index", "endIndex")):
+        index = citation.get(name)
+        if type(index) is int:
+            inside = index if citation.get("unit") == "byte" else len(text.part["text"][:index].encode())
+            source[wire] = inside + text.start
+    for name, wire in (("url", "uri"), ("title", "title"), ("license", "license")):
+        if name in citation:
+            source[wire] = citation[name]  # type: ignore[literal-required]
+    return source
+
+
 def _texts(parts: Sequence[Part]) -> list[_Text]:
     texts, start = [], 0
     for position, part in enumerate(parts):

@@ -30,15 +30,16 @@ def snake(camel: str) -> str:
 class Node:
     """The known keys of one wire object, and the nodes of their values."""
 
-    __slots__ = ("names", "underscored")
+    __slots__ = ("children", "names", "underscored")
 
     def __init__(self, plain: str = "", /, **nested: Node) -> None:
         """plain: camelCase keys whose values hold no keys of Google's, separated by blanks."""
         self.names: dict[str, tuple[str, Node | None]] = {}
-        children: dict[str, Node | None] = {**dict.fromkeys(plain.split()), **nested}
-        for camel, child in children.items():
+        for camel, child in {**dict.fromkeys(plain.split()), **nested}.items():
             self.names[camel] = (camel, child)
             self.names[snake(camel)] = (camel, child)
+        #: Only in camelCase: where another spelling is met, the search for one is over.
+        self.children = nested
         self.underscored = frozenset(name for name in self.names if "_" in name)
 
 
@@ -58,25 +59,27 @@ class _Tally:
 
 def to_camel(value: Json, node: Node) -> tuple[Json, list[str]]:
     """The value with known keys in camelCase, and the paths that were not. The value itself is never changed."""
-    if not _has_underscores(value, node):
+    if type(value) is not dict or not _has_underscores(value, node):
         return value, []
     tally = _Tally()
     return _renamed(value, node, tally, "", ""), tally.paths()
 
 
-def _has_underscores(value: Json, node: Node) -> bool:
-    if type(value) is list:
-        return any(type(item) is dict and _has_underscores(item, node) for item in value)
-    if type(value) is not dict:
-        return False
+def _has_underscores(value: dict[str, Json], node: Node) -> bool:
+    """Whether any known key has an underscore. Every body is searched, so this is as tight as it can be."""
     if not node.underscored.isdisjoint(value):
         return True
-    names = node.names
+    children = node.children
     for key, item in value.items():
-        if type(item) is dict or type(item) is list:
-            known = names.get(key)
-            if known is not None and known[1] is not None and _has_underscores(item, known[1]):
-                return True
+        if key in children:
+            if type(item) is dict:
+                if _has_underscores(item, children[key]):
+                    return True
+            elif type(item) is list:
+                child = children[key]
+                for element in item:
+                    if type(element) is dict and _has_underscores(element, child):
+                        return True
     return False
 
 
