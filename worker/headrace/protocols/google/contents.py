@@ -29,7 +29,8 @@ def read_content(value: Json, place: Place, default_role: str) -> Message:
     """One content -> message; text alone and foreign JSON are carried too. Never raises."""
     place.part = place.call = 0
     if type(value) is dict:
-        role, parts = value.get("role"), value.get("parts")
+        role: Json = value.get("role")
+        parts: Json = value.get("parts")
         is_plain = len(value) == 2 and type(role) is str and role in _PLAIN_ROLES and type(parts) is list
         if is_plain and default_role != "system":
             return {"role": _PLAIN_ROLES[role], "parts": [read_part(part, place) for part in parts]}
