@@ -240,10 +240,21 @@ class StoreContract:
         assert (answer.outcome, answer.kept) == ("claimed", True)
 
     async def test_refused_whole_share_leaves_no_trace(self, store: Store) -> None:
+        """A gap would look filled, and the call complete, with the pieces nowhere."""
         claimed = await one(store, numbered([0], 10, hard=0))
-        await one(store, numbered([1, 2], 20, hard=2, whole=True))
+        assert not (await one(store, numbered([1, 2], 20, hard=2, whole=True))).kept
+        await one(store, numbered([3], 21, hard=3))
         await store.close([closing(claimed, 0)])
-        assert (await one(store, numbered([2], 21, hard=2))).outcome == "open"
+        assert await due(store, at(21), now=0, committed=22) == []
+        answer = await one(store, numbered([1, 2], 22))
+        assert (answer.outcome, answer.fragments) == ("ready", (b"[3]", b"[1, 2]"))
+
+    async def test_whole_unnumbered_share_ends_its_segment_before_later_pieces(self, store: Store) -> None:
+        await one(store, logged([20]))
+        answer = await one(store, logged([10, 11], hard=True, whole=True))
+        assert (answer.outcome, answer.limit) == ("ready", 11)
+        await store.close([closing(answer, 11)])
+        assert [found.fragments for found in await due(store, at(20), committed=12)] == [(b"[20]",)]
 
     # Closing
 
@@ -333,6 +344,59 @@ class StoreContract:
     async def test_close_of_an_unknown_call_is_ignored(self, store: Store) -> None:
         await store.close([closing(Answer(key=CALL, outcome="ready", claim=at(1)), 5)])
         assert (await one(store, numbered([0], 1, hard=0))).outcome == "ready"
+
+    async def test_close_of_what_came_without_a_number_does_not_take_its_offset_for_one(self, store: Store) -> None:
+        await store.close([closing(await one(store, numbered([0], 10, hard=0)), 0)])
+        await one(store, logged([400], ended=True))
+        (answer,) = await due(store, at(400), committed=11)
+        assert (answer.numbered, answer.through) == (True, 0)
+        await store.close([closing(answer, 400)])
+        assert (await one(store, numbered([1], 401, hard=1))).outcome == "ready"
+
+    async def test_piece_that_ends_a_segment_without_being_emitted_is_still_a_duplicate(self, store: Store) -> None:
+        """An error capture ends the stream; the last piece emitted lies before it."""
+        answer = await one(store, logged([10, 11], ended=True))
+        await store.close([closing(answer, 10)])
+        assert (await one(store, logged([11], ended=True))).outcome == "duplicate"
+
+    async def test_unnumbered_piece_of_a_closed_numbered_segment_is_a_duplicate(self, store: Store) -> None:
+        await one(store, logged([7], partition=1))
+        await store.close([closing(await one(store, numbered([0], 10, hard=0)), 0)])
+        assert (await one(store, logged([7], partition=1))).outcome == "duplicate"
+        assert (await one(store, logged([8], partition=1))).outcome == "open"
+
+    async def test_unnumbered_piece_that_a_replay_showed_opens_no_segment(self, store: Store) -> None:
+        await one(store, numbered([0], 10, hard=0))
+        assert (await one(store, logged([7], partition=1))).outcome == "claimed"
+        again = await one(store, numbered([0], 10, hard=0))
+        assert b"[7]" in again.fragments
+        await store.close([closing(again, 0)])
+        assert await due(store, at(10), committed=11) == []
+        assert await due(store, at(7, 1), committed=8) == []
+        assert await store.open_calls() == 0
+
+    async def test_end_that_announces_more_than_was_emitted_is_kept(self, store: Store) -> None:
+        await store.close([closing(await one(store, numbered([0, 1], 10, hard=1)), 1)])
+        assert (await one(store, numbered([], 11, count=2))).outcome == "duplicate"
+        assert (await one(store, numbered([], 12, count=4))).outcome == "open"
+        assert (await one(store, numbered([2], 13))).outcome == "open"
+        assert (await one(store, numbered([3], 14))).outcome == "ready"
+
+    @pytest.mark.parametrize("signs", [{"hard": 1}, {"count": 2, "soft": True}, {"count": 2, "ended": True}])
+    async def test_signs_of_a_segment_say_nothing_of_the_next(self, store: Store, signs: dict[str, int]) -> None:
+        claimed = await one(store, numbered([0, 1], 10, seen=0, **signs))
+        assert (await one(store, numbered([1], 6, partition=1, seen=0, **signs))).outcome == "claimed"
+        assert (await one(store, numbered([2], 11, seen=0))).outcome == "claimed"
+        await store.close([closing(claimed, 1)])
+        assert await due(store, at(11), now=IDLE - 1, committed=12) == []
+        assert len(await due(store, at(11), now=IDLE, committed=12)) == 1
+
+    async def test_last_event_of_an_unnumbered_segment_says_nothing_of_the_next(self, store: Store) -> None:
+        claimed = await one(store, logged([10], hard=True, seen=0))
+        assert (await one(store, logged([11], seen=0))).outcome == "claimed"
+        await store.close([closing(claimed, 10)])
+        assert await due(store, at(11), now=IDLE - 1, committed=12) == []
+        assert len(await due(store, at(11), now=IDLE, committed=12)) == 1
 
     # Deadlines
 
@@ -424,6 +488,12 @@ class StoreContract:
         assert await store.open_calls() == 0
         answer = await one(store, numbered([0, 1, 2], 21))
         assert (answer.outcome, answer.through, answer.final) == ("duplicate", 1, True)
+
+    async def test_unit_whose_close_was_lost_is_closed_for_good(self, store: Store) -> None:
+        await one(store, unit(10))
+        assert await due(store, at(11), committed=11) == []
+        answer = await one(store, numbered([0], 12, hard=0))
+        assert (answer.outcome, answer.final) == ("duplicate", True)
 
     async def test_append_claim_is_left_to_its_append(self, store: Store) -> None:
         await one(store, numbered([0], 10, hard=0))

@@ -190,5 +190,6 @@ class Store(Protocol):
         ...
 
     async def open_calls(self) -> int:
-        """Number of states not closed yet, for the gauge; a call that moved between partitions may count twice."""
+        """Number of states not closed yet, for the gauge. A call whose pieces come from several partitions may count
+        once for each, until its deadline there has passed."""
         ...
