@@ -108,11 +108,6 @@ ENVELOPE = frozenset(
 )
 
 
-def content_keys(kind: str) -> frozenset[str]:
-    """Keys of an event that the fold takes up or drops by rule; others are kept as unknown."""
-    return ENVELOPE | _CONTENT_KEYS.get(kind, frozenset())
-
-
 _CONTENT_KEYS: dict[str, frozenset[str]] = {
     **dict.fromkeys(LIFECYCLE, frozenset({"response"})),
     **dict.fromkeys((ITEM_ADDED, ITEM_DONE), frozenset({"item"})),
@@ -132,3 +127,6 @@ _CONTENT_KEYS: dict[str, frozenset[str]] = {
 
 #: All events that the fold knows.
 KNOWN_EVENTS = frozenset({*_CONTENT_KEYS, *STATUS, *AUDIO, *IGNORED, ERROR})
+
+#: Event -> keys that the fold takes up or drops by rule; others are kept as unknown.
+KNOWN_KEYS = {kind: ENVELOPE | _CONTENT_KEYS.get(kind, frozenset()) for kind in KNOWN_EVENTS}

@@ -87,10 +87,9 @@ class _Response:
             self.unknown.append(("event", kind if type(kind) is str and kind else "(none)"))
             self.kept.append(event)
             return
-        if kind != ev.ERROR:
-            odd = event.keys() - ev.content_keys(kind)
-            if odd:
-                self._keep_odd(kind, event, sorted(odd))
+        if kind != ev.ERROR and not ev.KNOWN_KEYS[kind].issuperset(event):
+            odd = event.keys() - ev.KNOWN_KEYS[kind]
+            self._keep_odd(kind, event, sorted(odd))
 
     def _keep_odd(self, kind: str, event: dict[str, Json], odd: list[str]) -> None:
         """Unknown fields of a known event; a value that only repeats is kept once."""
@@ -261,7 +260,7 @@ def _take_delta(response: _Response, kind: str, event: dict[str, Json]) -> bool:
     if delta is not None and type(delta) is not str:
         return False
     buffer = response.open_text(kind, event)
-    if ev.content_keys(kind).issuperset(event):
+    if ev.KNOWN_KEYS[kind].issuperset(event):
         response.remember_shape(event)
     if delta:
         buffer.append(delta)
