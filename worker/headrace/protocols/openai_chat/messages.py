@@ -62,6 +62,10 @@ def read_message(
 
     place: the message's position, from which ids of calls derive.
     """
+    if len(wire) == 3 and layout is None:
+        calling = _plain_calling(wire, reading, place, book)
+        if calling is not None:
+            return calling, Leftover()
     message: Message = {}
     left = MESSAGE.read(wire, message, _STRUCTURED)
     groups = read_reasoning(wire, left, reading)
@@ -82,6 +86,21 @@ def read_message(
     if parts:
         message["parts"] = parts
     return message, left
+
+
+def _plain_calling(wire: dict[str, Json], reading: Reading, place: int, book: CallBook) -> Message | None:
+    """The commonest message of an agent, calls with or without a text; None for any other."""
+    calls, content = wire.get("tool_calls"), wire.get("content", "")
+    if wire.get("role") != "assistant" or type(calls) is not list or not calls:
+        return None
+    parts: list[Part] = []
+    if content is not None:
+        if not content or not is_text(content):
+            return None
+        parts.append({"type": "text", "text": content})
+    parts += read_tool_calls(calls, reading)
+    book.note_calls(parts, reading, place)
+    return {"role": "assistant", "parts": parts}
 
 
 # One reader a key: (key, value, left, reading) -> parts
