@@ -16,6 +16,9 @@ from rich.text import Text
 #: Everything that moves a cursor, hides text or reverses it: traffic is written by strangers.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
+#: Characters of the note about a cut: cutting less than that would only lengthen the text.
+_NOTE = 30
+
 
 class Page:
     """Writes lines and tables to standard output (or another console)."""
@@ -78,6 +81,6 @@ def visible(text: str) -> str:
 
 def shortened(text: str, limit: int | None) -> str:
     """At most ``limit`` characters of a text, and how many more there are; None: all of it."""
-    if limit is None or len(text) <= limit:
+    if limit is None or len(text) <= limit + _NOTE:
         return text
     return f"{text[:limit].rstrip()} … ({len(text) - limit:,} more characters)"

@@ -34,7 +34,7 @@ from headrace.settings import TopicSettings
 
 #: Few partitions open quickly; more than one, so that calls and partitions cross.
 _PARTITIONS = 2
-_START_SECONDS, _RESULT_SECONDS, _STOP_SECONDS = 30.0, 40.0, 15.0
+_START_SECONDS, _RESULT_SECONDS, _COUNT_SECONDS, _STOP_SECONDS = 30.0, 40.0, 5.0, 15.0
 #: A stream this long silent is incomplete. Production waits longer; a demo should not.
 _IDLE_SECONDS = 3.0
 _LOG_LINES = 15
@@ -88,7 +88,7 @@ class KafkaRun:
             outcome = Outcome()
             async with self._reader() as reader:
                 await self._collect(reader, outcome, sent, worker)
-                outcome.metrics = await worker.page("/metrics")
+                outcome.metrics = await self._metrics(worker, len(sent.lines))
                 say("stopping the worker")
                 await worker.stop()
                 await self._collect_rest(reader, outcome)
@@ -168,6 +168,16 @@ class KafkaRun:
         ends = await reader.end_offsets(reader.assignment())
         while any([await reader.position(partition) < end for partition, end in ends.items()]):
             await self._take(reader, outcome)
+
+    @staticmethod
+    async def _metrics(worker: _WorkerProcess, messages: int) -> str:
+        """The metrics once all messages are counted, which comes a moment after their records are out."""
+        deadline = time.monotonic() + _COUNT_SECONDS
+        while True:
+            text = await worker.page("/metrics")
+            if _consumed(text) >= messages or time.monotonic() > deadline:
+                return text
+            await asyncio.sleep(0.1)
 
     async def _take(self, reader: AIOKafkaConsumer, outcome: Outcome) -> None:
         for messages in (await reader.getmany(timeout_ms=200)).values():
