@@ -30,7 +30,6 @@ _CHOICE_RULES: dict[str, merging.Rule] = {
 }
 #: Fields of a delta without a reader of their own.
 _DELTA_RULES: dict[str, merging.Rule] = {
-    "role": merging.first,
     "name": merging.first,
     "channel": merging.last,
     "extra_content": merging.merged,
@@ -40,8 +39,9 @@ _DELTA_RULES: dict[str, merging.Rule] = {
 #: Fields whose values over the chunks are lists to join.
 _LISTS = frozenset({"annotations", "images"})
 #: A choice's fields that grow: a chunk with one of them is never taken for a repetition.
-_GROWING = frozenset({"text", "token_ids", "logprobs"})
-_ENVELOPE_MASK: dict[str, Json] = {"delta": None}
+_GROWING = ("token_ids", "logprobs")
+#: What changes with every chunk, blanked to compare the rest.
+MASK: dict[str, Json] = {"delta": None, "text": None}
 _KNOWN_DELTA = frozenset(
     {*_DELTA_RULES, *_LISTS, *STRINGS, DETAILS, "content", "refusal", "tool_calls", "function_call", "audio"}
     | {"executed_tools", "index", "token_id", "provider_specific_fields", "citations"}
@@ -91,7 +91,9 @@ class Choice:
         if type(delta) is dict:
             self.deltas += 1
             self.take_delta(delta)
-        envelope = wire | _ENVELOPE_MASK
+        if "text" in wire:
+            self.take_text(wire["text"])
+        envelope = wire | MASK
         if envelope != self.envelope:
             self._take_fields(wire)
             self.envelope = None if any(envelope.get(key) is not None for key in _GROWING) else envelope
@@ -101,21 +103,27 @@ class Choice:
         if len(delta) > 1 and delta.get("content") and not _REASONING.isdisjoint(delta):
             delta = dict(sorted(delta.items(), key=lambda item: item[0] == "content"))
         for key, value in delta.items():
-            reader = _READERS.get(key)
-            if reader is not None:
-                reader(self, key, value)
+            if value is None:
+                self.store.setdefault(key, None)
+            elif key in _READERS:
+                _READERS[key](self, key, value)
             else:
                 self._take_other(key, value)
+
+    def take_text(self, value: Json) -> None:
+        """Add a piece of a legacy completion's text."""
+        if type(value) is str:
+            self._kept(".text", list).append(value)
+        else:
+            merging.put(self.fields, "text", value, merging.every)
 
     def _take_fields(self, wire: dict[str, Json]) -> None:
         fields = self.fields
         for key, value in wire.items():
+            if key == "text" or (key == "delta" and value is None):
+                continue
             if value is None or key == "index":
                 fields.setdefault(key, value)
-                if key == "delta":
-                    del fields[key]
-            elif key == "text" and type(value) is str:
-                self._kept(".text", list).append(value)
             elif key == "finish_reason":
                 if value or fields.get(key) is None:
                     fields[key] = value
@@ -164,12 +172,13 @@ class Choice:
             if not value:
                 if self.store.get(key) is None:
                     self.store[key] = ""
-            elif self.elements is not None:
+            elif self.elements is None:
+                if self.runs.key != key:
+                    self.runs.at(key, len(self.content))
+                self.content.append(value)
+            else:
                 fresh = self.runs.at(key, len(self.elements.elements))
                 self.elements.take([{"type": "text", "text": value}], fresh=fresh)
-            else:
-                self.runs.at(key, len(self.content))
-                self.content.append(value)
         elif type(value) is list:
             self._take_elements(key, value)
         else:
@@ -200,9 +209,17 @@ class Choice:
             if self.store.get(key) is None:
                 self.store[key] = ""
         else:
-            pieces = self._kept(key, list)
-            self.runs.at(key, len(pieces))
+            pieces = self.kept.get(key)
+            if pieces is None:
+                pieces = self.kept[key] = []
+            if self.runs.key != key:
+                self.runs.at(key, len(pieces))
             pieces.append(value)
+
+    def _take_role(self, key: str, value: Json) -> None:
+        """The first one; many servers send it with every chunk."""
+        if not self.store.get(key):
+            self.store[key] = value
 
     def _take_details(self, key: str, value: Json) -> None:
         if type(value) is not list:
@@ -273,10 +290,7 @@ class Choice:
 
     def _take_odd(self, key: str, value: Json) -> None:
         """A known field with a value of no known form: kept where nothing better comes."""
-        if value is None:
-            self.store.setdefault(key, None)
-        else:
-            merging.put(self.store, key, value, merging.every)
+        merging.put(self.store, key, value, merging.every)
 
     # The whole
 
@@ -333,6 +347,7 @@ _STRING_KEYS = (*STRINGS, "refusal")
 _REASONING = frozenset({*STRINGS, DETAILS})
 
 _READERS: dict[str, Callable[[Choice, str, Json], None]] = {
+    "role": Choice._take_role,
     "content": Choice._take_content,
     **dict.fromkeys(_STRING_KEYS, Choice._take_string),
     DETAILS: Choice._take_details,

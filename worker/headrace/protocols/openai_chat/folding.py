@@ -13,7 +13,7 @@ from typing import Any
 from headrace.json_text import Json
 from headrace.protocols.codec import Folded
 from headrace.protocols.openai_chat import errors, merging
-from headrace.protocols.openai_chat.choice_deltas import Choice
+from headrace.protocols.openai_chat.choice_deltas import MASK, Choice
 
 #: The terminator, which is no JSON.
 DONE = "[DONE]"
@@ -47,7 +47,6 @@ _RULES: dict[str, merging.Rule] = {
 _KNOWN = frozenset(_RULES)
 _OBJECTS = {"chat.completion.chunk": "chat.completion"}
 _ENVELOPE_MASK: dict[str, Json] = {"choices": None, "obfuscation": None}
-_DELTA_MASK: dict[str, Json] = {"delta": None}
 
 
 def fold(events: Sequence[Json]) -> list[Folded]:
@@ -181,10 +180,12 @@ class _Response:
         if choice is None or choice.envelope is None:
             return False
         delta = wire.get("delta")
-        if type(delta) is not dict or wire | _DELTA_MASK != choice.envelope:
+        if type(delta) is not dict or wire | MASK != choice.envelope:
             return False
         choice.chunks += 1
         choice.deltas += 1
+        if "text" in wire:
+            choice.take_text(wire["text"])
         text = delta.get("content")
         if text and len(delta) == 1 and type(text) is str and choice.elements is None:
             if choice.runs.key != "content":
