@@ -20,7 +20,7 @@ _LOCAL = Path(__file__).resolve().parents[2] / "deploy" / "local"
 sys.path.insert(0, str(_LOCAL))
 
 from broker import KafkaBroker  # noqa: E402
-from process import StackError  # noqa: E402
+from process import StackError, free_port  # noqa: E402
 from redis_server import RedisServer  # noqa: E402
 from stack import KAFKA_VARIABLE, REDIS_VARIABLE  # noqa: E402
 
@@ -101,4 +101,12 @@ class PrivateStack:
                 server.kill()
 
 
-__all__ = ["KAFKA_VARIABLE", "REDIS_VARIABLE", "KafkaBroker", "PrivateStack", "RedisServer", "shared_stack"]
+__all__ = [
+    "KAFKA_VARIABLE",
+    "REDIS_VARIABLE",
+    "KafkaBroker",
+    "PrivateStack",
+    "RedisServer",
+    "free_port",
+    "shared_stack",
+]

@@ -20,6 +20,7 @@ from typing import Any, Literal
 import msgspec
 
 from headrace import normalize, records
+from headrace.canonical import ids
 from headrace.canonical.shape import CanonicalRecord, DeadLetter
 from headrace.capture import envelope
 from headrace.capture.avro_form import AvroCaptures
@@ -61,12 +62,14 @@ class Batch:
     """What one batch became.
 
     records and dead_letters come with the place in the batch of the message that brought them about (-1 for a
-    deadline), in that order. consumed counts messages, duplicates counts pieces and bodies emitted before.
+    deadline), in that order. consumed counts messages, duplicates counts pieces and bodies emitted before. waiting:
+    states that had a share here and expect more, with the number of records they gave so far.
     """
 
     records: list[tuple[int, CanonicalRecord]] = field(default_factory=list)
     dead_letters: list[tuple[int, DeadLetter]] = field(default_factory=list)
     closes: list[Close] = field(default_factory=list)
+    waiting: dict[StateKey, int] = field(default_factory=dict)
     consumed: int = 0
     duplicates: int = 0
     unknown: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
@@ -140,15 +143,33 @@ class Pipeline:
     async def process(self, messages: Sequence[Inbound]) -> Batch:
         """Take one polled batch. Raises StoreError, with nothing emitted, when the store is away."""
         batch = Batch(consumed=len(messages))
-        shares = self._shares(messages, batch)
-        offers = [self._offer(share) for share in shares]
-        answers = await self._answers(offers)
-        for share, offer, answer in zip(shares, offers, answers, strict=True):
-            if share.is_body:
-                self._take_body(share, answer, batch)
-            else:
-                self._take_pieces(share, offer.pieces, answer, batch)
+        offers = self._offers(self._shares(messages, batch), batch)
+        answers = await self._answers([offer for _, offer in offers])
+        for (share, offer), answer in zip(offers, answers, strict=True):
+            self._take(share, offer, answer, batch)
         return batch
+
+    async def bury(
+        self, waiting: Mapping[StateKey, int], is_published: Callable[[str], bool], position: Position
+    ) -> None:
+        """Close for good the waiting states whose next record is published already: their patience had ended.
+
+        After a store's memory was lost and rebuilt. waiting: as `Batch.waiting`. is_published: by record id.
+        position: the last place that was read again.
+        """
+        ended = [
+            Append(key=key, position=position, first_offset=position.offset, packed=None, last=0, whole=True)
+            for key, emitted in waiting.items()
+            if is_published(ids.record_id(key.tenant, key.call_id, key.slot, emitted))
+        ]
+        answers = await self._store.append(ended)
+        closes = [
+            Close(key=answer.key, through=answer.through, emitted=answer.emitted + 1, final=True, claim=answer.claim)
+            for answer in answers
+            if answer.outcome == "ready"
+        ]
+        if closes:
+            await self._store.close(closes)
 
     async def due(
         self, batch: Batch, position: Position, now: int, committed: int, committed_round: int = 0, limit: int = 500
@@ -219,6 +240,16 @@ class Pipeline:
 
     # Offering shares to the store
 
+    def _offers(self, shares: Sequence[_Share], batch: Batch) -> list[tuple[_Share, _Offer]]:
+        """The shares with their offers; one that our own code cannot deal with becomes a dead letter."""
+        offers = []
+        for share in shares:
+            try:
+                offers.append((share, self._offer(share)))
+            except Exception as fault:
+                batch.dead_letters.append((share.index, _fault_letter(fault, share)))
+        return offers
+
     def _offer(self, share: _Share) -> _Offer:
         last = share.captures[-1].source
         common: dict[str, Any] = {
@@ -268,6 +299,22 @@ class Pipeline:
 
     # Taking answers
 
+    def _take(self, share: _Share, offer: _Offer, answer: Answer, batch: Batch) -> None:
+        """Take one answer; where our own code fails, the share becomes a dead letter and the batch goes on."""
+        records_before, letters_before, closes_before = len(batch.records), len(batch.dead_letters), len(batch.closes)
+        try:
+            if share.is_body:
+                self._take_body(share, answer, batch)
+            else:
+                self._take_pieces(share, offer.pieces, answer, batch)
+        except Exception as fault:
+            del batch.records[records_before:], batch.dead_letters[letters_before:], batch.closes[closes_before:]
+            batch.dead_letters.append((share.index, _fault_letter(fault, share)))
+            if answer.outcome == "ready":
+                batch.closes.append(
+                    Close(key=answer.key, through=answer.through, emitted=answer.emitted, claim=answer.claim)
+                )
+
     def _take_body(self, share: _Share, answer: Answer, batch: Batch) -> None:
         capture = share.captures[0]
         if answer.outcome != "ready":
@@ -308,17 +355,20 @@ class Pipeline:
             self._emit(answer, [*(unpack(packed) for packed in answer.fragments), own], batch, index=share.index)
         elif answer.outcome == "duplicate":
             batch.duplicates += len(pieces) - len(late)
+        else:
+            batch.waiting[answer.key] = answer.emitted
 
     def _emit(self, answer: Answer, fragments: Sequence[Fragment], batch: Batch, *, index: int) -> None:
         """Fold a ready segment into records; the state is closed after the batch is published."""
         facts = facts_of(fragments)
         pieces, leftover = _segment(in_order(fragments), answer)
         made = normalize.Normalized(complete=False)
-        if pieces and not answer.final:
+        if pieces:
             made = self._guarded(lambda: normalize.stream(facts, pieces, first_ordinal=answer.emitted), pieces, facts)
-        if pieces and (answer.final or (answer.through >= 0 and not made.complete)):
-            # Not a further response, only what came after the end of the last one.
-            made = normalize.Normalized(dead_letters=[_late(pieces, facts)])
+        if answer.final or (answer.through >= 0 and not made.complete):
+            # Not a further response, only what came after the end of the last one. A terminator alone says nothing.
+            says_nothing = not made.records and not made.dead_letters
+            made = normalize.Normalized(dead_letters=[] if says_nothing else [_late(pieces, facts)])
         batch.take(made, index)
         reaches = [_reach(piece) for piece in pieces if _is_placed(piece, answer)]
         batch.closes.append(
@@ -426,6 +476,12 @@ def _letter(
 ) -> DeadLetter:
     value = b"\n".join(piece.payload for piece in pieces) if pieces[0].form == "json" else _joined(pieces)
     return records.dead_letter(error, [_coordinates(piece) for piece in pieces], value, facts=facts, cause=cause)
+
+
+def _fault_letter(fault: Exception, share: _Share) -> DeadLetter:
+    pieces = [_piece(capture) for capture in share.captures]
+    ours = fault if isinstance(fault, HeadraceError) else records.unexpected(fault, _place(share.captures[0].source))
+    return _letter(ours, pieces, share.facts, fault)
 
 
 def _joined(pieces: Sequence[Piece]) -> bytes:

@@ -44,7 +44,7 @@ class KafkaSettings(_Section):
     batch_messages: int = Field(5000, ge=1, description="Most messages of one batch.")
     batch_wait_ms: int = Field(200, ge=1, description="Longest wait for a batch, milliseconds.")
     fetch_max_bytes: int = Field(50 << 20, ge=1 << 16, description="Bytes a fetch may bring; bounds a batch's memory.")
-    max_message_bytes: int = Field(1 << 20, ge=1 << 10, description="Largest message the broker takes.")
+    max_message_bytes: int = Field(16 << 20, ge=1 << 10, description="Largest message that is produced.")
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = Field("zstd", description="Of produced messages.")
     session_timeout_ms: int = Field(30_000, ge=1000, description="As in Kafka clients.")
     start: Literal["earliest", "latest"] = Field("earliest", description="Where a new group starts.")
@@ -68,7 +68,10 @@ class KafkaSettings(_Section):
 
     def _tls(self) -> ssl.SSLContext:
         try:
-            return create_ssl_context(cafile=self.ssl_cafile, certfile=self.ssl_certfile, keyfile=self.ssl_keyfile)
+            context: ssl.SSLContext = create_ssl_context(
+                cafile=self.ssl_cafile, certfile=self.ssl_certfile, keyfile=self.ssl_keyfile
+            )
+            return context
         except OSError as error:
             raise SettingsError(
                 f"cannot read the certificates: {error}", place="kafka.ssl_*", fix="check the paths and the PEM files"
@@ -106,6 +109,20 @@ class StateSettings(_Section):
     grace_seconds: float = Field(5.0, gt=0, description="Wait for trailers after a sign of the end (stream time).")
     open_ttl_seconds: int = Field(86_400, ge=60, description="Redis forgets an open call after this.")
     tombstone_ttl_seconds: int = Field(86_400, ge=60, description="How long a late duplicate is recognized.")
+    rebuild_seconds: float = Field(
+        3600.0,
+        gt=0,
+        description="When Redis lost its memory, open calls are read again from this far back (stream time): longer "
+        "than any stream lives, and than duplicates take to come.",
+    )
+
+
+class ClaimCheckSettings(_Section):
+    """Where values go that are too large for a message."""
+
+    url: str | None = Field(
+        None, description="A folder or any URL fsspec knows (s3://…). Without one, such records are dead letters."
+    )
 
 
 class RegistrySettings(_Section):
@@ -140,6 +157,7 @@ class Settings(BaseSettings):
     kafka: KafkaSettings = KafkaSettings()
     topics: TopicSettings = TopicSettings()
     state: StateSettings = StateSettings()
+    claim_check: ClaimCheckSettings = ClaimCheckSettings()
     registry: RegistrySettings = RegistrySettings()
     web: WebSettings = WebSettings()
     log: LogSettings = LogSettings()

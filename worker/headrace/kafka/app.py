@@ -19,7 +19,9 @@ from mode import Service
 from yarl import URL
 
 from headrace.capture.mapping import Mapping, load_mapping
+from headrace.claim_check import ClaimCheck
 from headrace.contract import mapping_text
+from headrace.errors import StoreError
 from headrace.kafka.outputs import Outputs
 from headrace.kafka.pump import Pump
 from headrace.kafka.registry import Registry
@@ -35,6 +37,7 @@ log = structlog.get_logger(__name__)
 _SECOND = 1_000_000
 _METRICS_TYPE = "text/plain; version=0.0.4"
 _GAUGE_SECONDS = 5.0
+_CONNECT_SECONDS = 1.0
 
 
 class PumpService(Service):
@@ -55,6 +58,9 @@ class PumpService(Service):
         """Finish the batches at hand, commit, and leave the group."""
         if self.pump is not None:
             self.pump.stop()
+        elif self._running is not None:
+            # Still waiting for Redis or the registry.
+            self._running.cancel()
         if self._running is not None:
             await asyncio.wait([self._running])
 
@@ -68,22 +74,28 @@ class PumpService(Service):
         kafka, state = self._settings.kafka, self._settings.state
         async with _store(self._settings) as store, _registry(self._settings) as registry:
             outputs = await Outputs.create(
-                self._settings.topics.canonical, self._settings.topics.dead_letters, registry
+                self._settings.topics.canonical,
+                self._settings.topics.dead_letters,
+                registry,
+                limit=kafka.max_message_bytes,
+                claim_check=_claim_check(self._settings),
+                client=kafka.client(),
             )
             patience = Patience(int(state.idle_seconds * _SECOND), int(state.grace_seconds * _SECOND))
             self.pump = Pump(
                 Pipeline(store, mappings=_mappings(self._settings), patience=patience),
                 outputs,
                 self._metrics,
+                store,
                 client=kafka.client(),
                 topics=self._settings.topics.raw,
                 group=kafka.group,
                 batch_messages=kafka.batch_messages,
                 batch_wait_ms=kafka.batch_wait_ms,
                 fetch_max_bytes=kafka.fetch_max_bytes,
-                max_message_bytes=kafka.max_message_bytes,
                 compression=None if kafka.compression == "none" else kafka.compression,
                 session_timeout_ms=kafka.session_timeout_ms,
+                rebuild_seconds=state.rebuild_seconds,
                 start=kafka.start,
             )
             gauge = asyncio.create_task(self._count_open_calls(store), name="open calls")
@@ -100,7 +112,7 @@ class PumpService(Service):
 
 
 @contextlib.asynccontextmanager
-async def _store(settings: Settings) -> AsyncIterator[Store]:
+async def _store(settings: Settings) -> AsyncIterator[MemoryStore | RedisStore]:
     """Redis when it is set; the worker's own memory otherwise, which only one worker can use."""
     state = settings.state
     if state.redis_url is None:
@@ -115,11 +127,29 @@ async def _store(settings: Settings) -> AsyncIterator[Store]:
         open_ttl=state.open_ttl_seconds,
         tombstone_ttl=state.tombstone_ttl_seconds,
     )
-    await store.connect()
     try:
+        await _connect(store)
         yield store
     finally:
         await store.aclose()
+
+
+async def _connect(store: RedisStore) -> None:
+    """Connect, however long Redis is away; raises StoreError where waiting does not help."""
+    while True:
+        try:
+            await store.connect()
+            return
+        except StoreError as error:
+            if error.code != "store_unavailable":
+                raise
+            log.warning("Redis does not answer, trying again", error=error.message)
+            await asyncio.sleep(_CONNECT_SECONDS)
+
+
+def _claim_check(settings: Settings) -> ClaimCheck | None:
+    url = settings.claim_check.url
+    return None if url is None else ClaimCheck(url)
 
 
 @contextlib.asynccontextmanager
