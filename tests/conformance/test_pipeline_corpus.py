@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headrace.protocols import PROTOCOLS
+from headrace.protocols import PROTOCOLS, codec
 from headrace.reassembly.memory import MemoryStore
 from tests.support import traffic
 from tests.support.own import OWN_EXCHANGES
@@ -65,3 +65,29 @@ async def test_cuts_order_duplicates_and_interleaving_do_not_matter(protocol: st
         rng.shuffle(lines)
         mixed = (await run(MemoryStore(), lines, batch=97)).content()
         assert mixed == whole, cut
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_what_the_pipeline_adds_is_not_written(protocol: str) -> None:
+    exchanges = exchanges_of(protocol)
+    entry = codec(protocol)
+    ran = await run(MemoryStore(), lines_of_all(exchanges, "events", random.Random(1)))
+    found = {(record["call_id"], record["record_type"], record["ordinal"]): record for record in ran.records}
+    compared = 0
+    for number, exchange in enumerate(exchanges):
+        call = f"call-{number}"
+        bodies = [("request", exchange["request"])] if exchange["request"] is not None else []
+        if traffic.is_stream(exchange):
+            folded = entry.fold(exchange.get("frames") or traffic.events_of(exchange))
+            bodies += [(one.record_type, one.body) for one in folded]
+        else:
+            bodies.append(("response", exchange["response"]))
+        ordinals: Counter[str] = Counter()
+        for kind, body in bodies:
+            record = found.get((call, kind, ordinals[kind]))
+            ordinals[kind] += 1
+            if record is not None:
+                write = entry.write_request if kind == "request" else entry.write_response
+                assert write(record) == body, (exchange["id"], kind)
+                compared += 1
+    assert compared == len(ran.records)

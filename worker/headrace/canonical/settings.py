@@ -54,8 +54,8 @@ class Tool(Shaped):
 class ToolChoice(Shaped):
     """Which tools the model may or must call."""
 
-    mode: str = "auto"
-    """auto | none | required | tool | allowed | validated."""
+    mode: str | None = None
+    """auto | none | required | tool | allowed | validated; null where the wire names tools and no mode."""
     name: str | None = None
     """The one tool, for mode tool."""
     kind: str | None = None
