@@ -260,7 +260,10 @@ USAGE = {
         "rejected_prediction_tokens": 0,
     },
 }
-LOGPROBS: dict[str, Any] = {"content": [{"token": "H", "logprob": -0.1, "bytes": [72], "top_logprobs": []}], "refusal": None}
+LOGPROBS: dict[str, Any] = {
+    "content": [{"token": "H", "logprob": -0.1, "bytes": [72], "top_logprobs": []}],
+    "refusal": None,
+}
 
 
 def response(message: Any, finish: Any = "stop", **more: Any) -> dict[str, Any]:
