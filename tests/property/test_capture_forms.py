@@ -20,7 +20,7 @@ from headrace.capture.envelope import (
     write_json,
 )
 from headrace.capture.mapping import load_mapping
-from headrace.capture.model import Capture, Http, Inbound, Source
+from headrace.capture.model import LARGEST_SEQ, Capture, Http, Inbound, Source
 from headrace.capture.redaction import redact_body, redact_bytes, redact_headers, redact_payload, redact_url
 from headrace.errors import DetectionError
 from headrace.json_text import dumps, loads
@@ -64,7 +64,7 @@ def captures(draw: st.DrawFn) -> Capture:
         payload=payload,
         form="json" if json_form else "bytes",
         protocol=draw(st.none() | st.sampled_from(sorted(PROTOCOLS))),
-        seq=draw(counts),
+        seq=draw(st.none() | st.integers(0, LARGEST_SEQ)),
         count=draw(counts),
         captured_at=draw(times),
         http=draw(https),

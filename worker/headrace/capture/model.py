@@ -9,12 +9,18 @@ from typing import Literal
 
 import msgspec
 
+from headrace.errors import CaptureError
+
 Kind = Literal["request", "response", "stream", "end", "error"]
 KINDS: frozenset[str] = frozenset({"request", "response", "stream", "end", "error"})
 
 #: How ``Capture.payload`` is to be read. ``json``: one JSON value (a whole body or one stream event).
 #: ``bytes``: a slice of the body as it was on the wire (SSE text, compressed bytes, anything).
 Form = Literal["json", "bytes"]
+
+
+#: The largest sequence number that every store keeps exactly: an integer of a double.
+LARGEST_SEQ = 2**53 - 1
 
 
 class Source(msgspec.Struct, frozen=True, array_like=True):
@@ -72,6 +78,13 @@ class Capture(msgspec.Struct, kw_only=True):
     attempt: int | None = None
     truncated: bool | None = None
     fidelity: str | None = None
+
+    def __post_init__(self) -> None:
+        """Numbers past `LARGEST_SEQ` would lose their order in stores; clocks are no sequence numbers."""
+        if self.seq is not None and not 0 <= self.seq <= LARGEST_SEQ:
+            raise CaptureError(
+                f"seq {self.seq} is out of range", place="$.seq", fix="number the pieces of a stream from 0"
+            )
 
 
 class Inbound(msgspec.Struct, frozen=True):

@@ -36,11 +36,13 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from headrace.capture.model import LARGEST_SEQ
+
 #: A stream time after every deadline: at the end of the input `due` with it gives all open states.
 FOREVER = 2**63 - 1
 
 #: The largest sequence number or offset a store keeps exactly (Redis computes in doubles).
-MAX_ORDER = 2**53 - 1
+MAX_ORDER = LARGEST_SEQ
 
 #: Added to ``emitted`` where a segment was emitted but its `Close` was lost, so that nobody can know how many
 #: records it gave: ordinals of the next segment never meet those of this one.
