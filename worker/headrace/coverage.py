@@ -131,13 +131,17 @@ def of_records(records: Iterable[CanonicalRecord]) -> dict[str, Coverage]:
 def exchanges(captures: Iterable[Capture]) -> Iterator[Exchange | None]:
     """The bodies of captures with what their codec reads from them; None for one that cannot be read.
 
-    Streams come after whole bodies. Their pieces are put in order by ``seq`` where they have one, and pieces that
-    came twice count once.
+    Streams come after whole bodies. Their pieces are put in order by ``seq`` where they have one. Bodies and pieces
+    that came twice count once.
     """
     streams: dict[tuple[str | None, str], list[Capture]] = {}
+    seen: set[tuple[str | None, str, str]] = set()
     for capture in captures:
         if capture.kind in ("request", "response"):
-            yield from _guarded([capture])
+            slot = (capture.tenant, capture.call_id, capture.kind)
+            if slot not in seen:
+                seen.add(slot)
+                yield from _guarded([capture])
         elif capture.kind == "stream":
             streams.setdefault((capture.tenant, capture.call_id), []).append(capture)
     for pieces in streams.values():

@@ -51,6 +51,7 @@ class RecordView:
         self._error(record)
         for message in record.get("messages", ()):
             self._message(message)
+        self._extras(record, indent=2)
         for unknown in record.get("unknown_types", ()):
             kind, name = unknown.get("kind", "type"), unknown.get("type", "")
             self._page.line(
@@ -132,12 +133,14 @@ class RecordView:
         self._page.line((visible(role or "(no role)"), style), f"  {extra}" if extra else "", indent=2)
         for part in message.get("parts", ()):
             self._part(part)
+        self._extras(message, indent=4)
 
     def _part(self, part: Part) -> None:
         kind = part.get("type", "unknown")
         _SHOW.get(kind, RecordView._show_other)(self, part)
         for citation in part.get("citations", ()):
             self._citation(citation)
+        self._extras(part, indent=6)
 
     def _show_text(self, part: Part) -> None:
         self._label("text")
@@ -245,6 +248,12 @@ class RecordView:
     def _long(self, text: str, *, indent: int, style: str = "") -> None:
         if text:
             self._page.text(shortened(text, self._limit), indent=indent, style=style)
+
+    def _extras(self, shape: Mapping[str, Any], *, indent: int) -> None:
+        """What the wire said beyond the model's fields."""
+        if "extras" in shape:
+            self._page.line(("extras", "yellow"), indent=indent)
+            self._json(shape["extras"], indent=indent + 2)
 
     def _json(self, text: str, *, indent: int) -> None:
         """JSON text over several lines where it is more than a short value; as it stands where it is none."""

@@ -74,7 +74,9 @@ def _opened(path: str) -> Iterator[tuple[IO[bytes], Container]]:
         raise CaptureError("it is a folder", place=path, fix="name one file") from None
     except FileNotFoundError:
         raise CaptureError("there is no such file", place=path, fix="check the path") from None
-    except (OSError, EOFError, pa.ArrowException) as error:
+    except HeadraceError:
+        raise
+    except (OSError, EOFError, ValueError, pa.ArrowException) as error:
         raise CaptureError(f"cannot read it: {error}", place=path, fix="check that the file is whole") from error
 
 
