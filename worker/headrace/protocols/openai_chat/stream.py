@@ -66,14 +66,16 @@ def _sign_of_event(data: bytes) -> int:
     if type(choices) is not list:
         return SIGN_NONE
     if not choices:
-        return SIGN_HARD if type(event.get("usage")) is dict else SIGN_NONE
+        # Not the end: a moderation chunk may still follow.
+        return SIGN_SOFT if type(event.get("usage")) is dict else SIGN_NONE
     return SIGN_SOFT if any(type(choice) is dict and choice.get("finish_reason") for choice in choices) else SIGN_NONE
 
 
 def _sign_of_text(data: bytes) -> int:
-    if _ERROR.search(data) or (_USAGE_ALONE.search(data) and _USAGE.search(data)):
+    if _ERROR.search(data):
         return SIGN_HARD
-    return SIGN_SOFT if _FINISH.search(data) else SIGN_NONE
+    usage_alone = _USAGE_ALONE.search(data) and _USAGE.search(data)
+    return SIGN_SOFT if usage_alone or _FINISH.search(data) else SIGN_NONE
 
 
 def sse(events: Sequence[Json]) -> str:
