@@ -11,15 +11,17 @@ Codecs pass keys with structure of their own (messages, content, tool calls) as 
     "null": [paths present with null]      "absent": [constants that were not there]
     "empty": [paths of empty objects]      "alias": {canonical name: wire path used}
     "empty_list": [paths of empty lists]   "also": [paths spelled in the field's second form]
+    "absent" also names fields with a default that were not there
 plus keys a codec adds for its own spellings (for instance "content": "string").
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from headrace.json_text import Json, dumps, loads
 
@@ -114,6 +116,10 @@ NUMBER_AS_TEXT = Kind(_is_long, str, int)
 ONE_TEXT = Kind(is_text, lambda value: [value], "".join)
 
 
+#: Of a field that the wire may leave out.
+NO_DEFAULT: Final = object()
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """One named field: dotted wire path, dotted canonical path, kind.
@@ -121,12 +127,15 @@ class Field:
     Several fields may share a canonical name (aliases): the first of them that the wire has fills it, the
     others stay in extras; ``wire`` remembers which one it was when it was not the first of the table.
     also: a second form the wire uses for the same meaning (a code as number, one stop string instead of a list).
+    default: what the wire has where the canonical field is empty, for fields that the wire always has. A record that
+    another protocol's reader made is then written whole; where the wire really lacked the field, ``wire`` says so.
     """
 
     wire: str
     name: str
     kind: Kind = TEXT
     also: Kind | None = None
+    default: Json = NO_DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +206,8 @@ class Table:
         self.fields = tuple(entry for entry in entries if isinstance(entry, Field))
         self.constants = tuple(entry for entry in entries if isinstance(entry, Const))
         self.others = tuple(entry for entry in entries if isinstance(entry, Other))
+        self.defaults = tuple(entry for entry in self.fields if entry.default is not NO_DEFAULT)
+        self._expected: tuple[Field | Const, ...] = (*self.constants, *self.defaults)
         self._tree: dict[str, Any] = {}
         for entry in entries:
             self._plant(entry)
@@ -226,9 +237,9 @@ class Table:
         self._read(body, shape, self._tree, "", left, left.extras, skip)
         for name, gathered in left.others.items():
             _set_path(shape, name, dumps(gathered))
-        for constant in self.constants:
-            if not _has_path(body, constant.wire):
-                left.note("absent", constant.wire)
+        for entry in self._expected:
+            if not _has_path(body, entry.wire):
+                left.note("absent", entry.wire)
         return left
 
     def _read(
@@ -252,7 +263,8 @@ class Table:
             elif type(entry) is Other:
                 _set_path(left.others.setdefault(entry.name, {}), entry.wire, value)
             elif value is None:
-                left.note("null", prefix + key)
+                if type(entry) is Const or entry.default is not None:
+                    left.note("null", prefix + key)
             elif type(entry) is Const:
                 if value != entry.value or type(value) is not type(entry.value):
                     extras[key] = value
@@ -325,6 +337,9 @@ class Table:
                 kind = entry.also if entry.also is not None and entry.wire in also else entry.kind
                 _set_path(body, entry.wire, kind.to_wire(value) if kind.to_wire else value)
         self._write_others(shape, body)
+        for entry in self.defaults:
+            if entry.wire not in absent and not _has_path(body, entry.wire):
+                _set_path(body, entry.wire, deepcopy(entry.default))
         for path in wire.get("empty", ()):
             _set_path(body, path, {})
         for path in wire.get("empty_list", ()):
