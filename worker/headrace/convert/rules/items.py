@@ -1,0 +1,104 @@
+"""What stays with its provider: hosted tools, items nobody else understands, echoes of the request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.canonical.fields import spelling
+from headrace.convert.draft import Draft
+
+#: Kinds of calls that the client itself answers; all others are work of the provider's own tools.
+CLIENT_KINDS = frozenset({"function", "custom", "computer", "shell", "patch", "editor", "memory", "browser"})
+_FOREIGN_PARTS = {"data": "provider_item", "unknown": "unknown_type", "code": "server_tool", "citation": "citation"}
+
+
+def leave_out_echoes(draft: Draft) -> None:
+    """A response that repeats its request (settings, tools, prompt) does so in its own protocol only."""
+    record = draft.record
+    for name in ("parameters", "tools", "tool_choice"):
+        if name in record:
+            draft.lose(record, name, "request_echo")
+    kept = []
+    for message in draft.messages:
+        if message.get("role") in ("assistant", "tool") and "at" not in spelling(message):
+            kept.append(message)
+        elif message.get("parts"):
+            draft.drop(message, "request_echo", "what came before the answer")
+    record["messages"] = kept
+
+
+def drop_spelling(draft: Draft) -> None:
+    """How the source was spelled has no meaning elsewhere."""
+    if "envelope" in spelling(draft.record):
+        draft.lose(draft.record, "metadata", "provider_detail", "the line of a batch")
+    _despell(draft.record)
+
+
+def _despell(value: Any) -> None:
+    if type(value) is dict:
+        value.pop("wire", None)
+        value.pop("continuation", None)
+        for held in value.values():
+            _despell(held)
+    elif type(value) is list:
+        for held in value:
+            _despell(held)
+
+
+def leave_out_foreign_items(draft: Draft) -> None:
+    """Parts that only their provider understands, and calls that it answered itself, are listed one by one."""
+    for message in draft.messages:
+        if message.get("role") == "session":
+            draft.drop(message, "provider_detail", "a signal of the session itself")
+            message["parts"] = []
+            continue
+        kept = []
+        for part in message.get("parts", ()):
+            code = _foreign(part)
+            if code is None:
+                kept.append(part)
+            else:
+                draft.drop(part, code, _name(part))
+        if len(kept) != len(message.get("parts", ())):
+            message["parts"] = kept
+
+
+def _foreign(part: Any) -> str | None:
+    kind = part.get("type", "unknown")
+    if kind in ("tool_call", "tool_result"):
+        inner = part.get(kind) or {}
+        return None if inner.get("kind", "function") in CLIENT_KINDS else "server_tool"
+    return _FOREIGN_PARTS.get(kind)
+
+
+def _name(part: Any) -> str | None:
+    inner = part.get(part.get("type", "")) or {}
+    name: str | None = (inner.get("name") if type(inner) is dict else None) or part.get("wire_type")
+    return name
+
+
+def make_functions(draft: Draft) -> None:
+    """Tools that the client runs are functions wherever the target has no such kind."""
+    for message in draft.messages:
+        for part in message.get("parts", ()):
+            kind = part.get("type")
+            inner = part.get(kind) if kind in ("tool_call", "tool_result") else None
+            if inner is None:
+                continue
+            declared = inner.get("kind", "function")
+            wanted = declared if declared == "custom" and draft.target.custom_tools else "function"
+            if declared != wanted:
+                code = "custom_as_function" if declared == "custom" else "kind_as_function"
+                draft.note(inner, "kind", code, declared)
+            inner["kind"] = wanted
+            if wanted != declared and declared == "custom" and kind == "tool_call":
+                inner["was_custom"] = True
+            draft.moved(inner, "kind")
+
+
+def drop_empty_messages(draft: Draft) -> None:
+    """A message of which nothing is left goes; one that was empty from the start says nothing."""
+    for message in draft.messages:
+        if not message.get("parts"):
+            draft.moved(message, "role")
+    draft.record["messages"] = [message for message in draft.messages if message.get("parts")]
