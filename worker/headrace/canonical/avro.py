@@ -58,6 +58,10 @@ class RecordFormat:
 
         writer_schema: the schema it was written with, where that is not this one.
         """
+        return cast(dict[str, Any], self._prune(self.decode_full(body, writer_schema)))
+
+    def decode_full(self, body: bytes, writer_schema: Json = None) -> dict[str, Any]:
+        """As `decode`, with every field of the schema, nulls and empty arrays too: what a table wants."""
         source = io.BytesIO(body)
         try:
             writer = self._reader if writer_schema is None else _plain(writer_schema)
@@ -68,7 +72,7 @@ class RecordFormat:
             raise SchemaError(str(error), code="incompatible_schema") from error
         if source.tell() != len(body):
             raise _bad_avro(f"{len(body) - source.tell()} bytes are left over", source.tell())
-        return cast(dict[str, Any], self._prune(cast(dict[str, Any], full)))
+        return cast(dict[str, Any], full)
 
     def to_json_line(self, shape: Mapping[str, Any]) -> bytes:
         """One line of JSON, newline included, the same for equal records: schema order, nothing that is null or empty.

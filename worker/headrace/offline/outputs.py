@@ -129,7 +129,7 @@ class _Parquet:
         self._rows: list[Any] = []
 
     def write(self, row: bytes) -> None:
-        self._rows.append(self._format.decode(row))
+        self._rows.append(self._format.decode_full(row))
         if len(self._rows) >= _ROW_GROUP:
             self._flush()
 
