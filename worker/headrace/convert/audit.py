@@ -93,6 +93,8 @@ def _parts(record: Any) -> list[tuple[Any, Any]]:
         for message in record.get("messages", ())
         if message.get("role") != "session"
         for part in message.get("parts", ())
+        # Data parts are the reader's notes between steps; a draft has none.
+        if part.get("type") != "data"
     ]
 
 

@@ -35,6 +35,8 @@ _JSON = frozenset(
         *("stream_options", "safety_settings", "caller", "format", "response_format"),
     }
 )
+#: Fields of the same names that are plain text.
+_NO_JSON = (".media.detail", ".media.format", ".reasoning.format")
 #: Written and read as Gemini's contents: a Live session's history.
 _CONTENTS = "gemini.generate_content"
 
@@ -169,7 +171,7 @@ def apply_matrix(draft: Draft) -> None:
         lost = line.marks[column] == LOST
         if dialect is not None:
             lost = (lost and plain not in dialect.carries) or plain in dialect.refuses
-        if lost and name in _JSON:
+        if lost and name in _JSON and not place.endswith(_NO_JSON):
             draft.lose_json(shape, name, line.code)
         elif lost:
             draft.lose(shape, name, line.code)

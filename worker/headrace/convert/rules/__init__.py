@@ -59,5 +59,5 @@ RULES: tuple[Rule, ...] = (
 #: What completes the form after the matrix has taken its part.
 COMPLETIONS: tuple[Rule, ...] = (
     Rule("required", outcome.fill_response, _RESPONSE),
-    Rule("item_ids", outcome.name_request_items, _REQUEST),
+    Rule("required", outcome.fill_request, _REQUEST),
 )

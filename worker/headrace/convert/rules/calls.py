@@ -267,13 +267,16 @@ def _write_google(draft: Draft, result: Any) -> None:
             draft.rewrite(values[0], "json", dumps({"error" if failed else "result": value}))
     elif not values and failed:
         values = [{"type": "text", "text": "error"}]
+    elif not values and media:
+        values = [{"type": "json", "json": "{}"}]
     if values or media:
         result["content"] = [*values, *media]
 
 
 def _joined(draft: Draft, values: list[Any]) -> Any:
     for piece in values:
-        draft.note(piece, "", "texts_joined")
+        draft.note(piece, piece.get("type", "text"), "texts_joined")
+        draft.moved(piece, "type")
     if all(piece.get("type") == "text" for piece in values):
         return draft.like({"type": "text", "text": "\n".join(piece.get("text", "") for piece in values)}, values[0])
     listed = [_value(piece) for piece in values]

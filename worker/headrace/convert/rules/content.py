@@ -111,7 +111,8 @@ def _signature(draft: Draft, part: Any) -> None:
     if "signature" not in part:
         return
     column, kind = draft.target.column, part.get("type")
-    takes = column in ("gemini", "live") or (column == "interactions" and kind in ("tool_call", "tool_result"))
+    is_tool = kind in ("tool_call", "tool_result")
+    takes = column == "gemini" or (column == "live" and not is_tool) or (column == "interactions" and is_tool)
     if not takes or not _is_home(draft):
         draft.lose(part, "signature", "signature_foreign")
 

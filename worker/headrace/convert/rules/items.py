@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.canonical.fields import spelling
 from headrace.convert.draft import Draft
+from headrace.convert.matrix import SPELLING
 
 #: Kinds of calls that the client itself answers; all others are work of the provider's own tools.
 CLIENT_KINDS = frozenset({"function", "custom", "computer", "shell", "patch", "editor", "memory", "browser"})
@@ -18,6 +19,8 @@ def leave_out_echoes(draft: Draft) -> None:
     for name in ("parameters", "tools", "tool_choice"):
         if name in record:
             draft.lose(record, name, "request_echo")
+    if draft.target.column in _ANSWER_ONLY:
+        _leave_out_results(draft)
     kept = []
     for message in draft.messages:
         if message.get("role") in ("assistant", "tool") and "at" not in spelling(message):
@@ -25,6 +28,25 @@ def leave_out_echoes(draft: Draft) -> None:
         elif message.get("parts"):
             draft.drop(message, "request_echo", "what came before the answer")
     record["messages"] = kept
+
+
+#: Targets whose answer holds only what the model said.
+_ANSWER_ONLY = frozenset({"chat", "anthropic", "gemini"})
+
+
+def _leave_out_results(draft: Draft) -> None:
+    """What the client answered in the middle of a turn (Live) or a server on its behalf."""
+    for message in draft.messages:
+        parts = message.get("parts", ())
+        results = [part for part in parts if part.get("type") == "tool_result" and _foreign(part) is None]
+        for part in results:
+            draft.drop(part, "request_echo", "a result inside the answer")
+        if results:
+            message["parts"] = [part for part in parts if not any(part is one for one in results)]
+    emptied = [one for one in draft.messages if one.get("role") == "tool" and not one.get("parts")]
+    for message in emptied:
+        draft.moved(message, "role")
+    draft.record["messages"] = [one for one in draft.messages if not any(one is gone for gone in emptied)]
 
 
 def drop_spelling(draft: Draft) -> None:
@@ -56,11 +78,19 @@ def leave_out_foreign_items(draft: Draft) -> None:
         for part in message.get("parts", ()):
             code = _foreign(part)
             if code is None:
+                _despell_type(part)
                 kept.append(part)
             else:
                 draft.drop(part, code, _name(part))
         if len(kept) != len(message.get("parts", ())):
             message["parts"] = kept
+
+
+def _despell_type(part: Any) -> None:
+    part.pop("wire_type", None)
+    for name in ("tool_call", "tool_result"):
+        if name in part:
+            part[name].pop("wire_type", None)
 
 
 def _foreign(part: Any) -> str | None:
@@ -98,7 +128,15 @@ def make_functions(draft: Draft) -> None:
 
 def drop_empty_messages(draft: Draft) -> None:
     """A message of which nothing is left goes; one that was empty from the start says nothing."""
+    if not draft.is_request:
+        return
     for message in draft.messages:
         if not message.get("parts"):
-            draft.moved(message, "role")
+            _say_what_is_left(draft, message)
     draft.record["messages"] = [message for message in draft.messages if message.get("parts")]
+
+
+def _say_what_is_left(draft: Draft, message: Any) -> None:
+    draft.moved(message, "role")
+    for field in [name for name in message if name not in ("role", "parts", *SPELLING)]:
+        draft.lose(message, field, "provider_detail", "the message holds nothing else")

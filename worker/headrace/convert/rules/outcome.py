@@ -156,6 +156,12 @@ def write_usage(draft: Draft) -> None:
             usage.setdefault(name, 0)
     if draft.target.column in ("chat", "responses"):
         usage.setdefault("total_tokens", usage["input_tokens"] + usage["output_tokens"])
+    if draft.target.column == "anthropic":
+        cached = usage.get("cache_read_tokens", 0) + usage.get("cache_write_tokens", 0)
+        if cached > usage["input_tokens"]:
+            # The wire's figures add up; what came does not.
+            draft.note(usage, "input_tokens", "usage_detail", str(usage["input_tokens"]))
+            usage["input_tokens"] = cached
     if draft.target.column == "anthropic" and "total_tokens" in usage:
         total = usage.pop("total_tokens")
         code = "default_elsewhere" if total == usage["input_tokens"] + usage["output_tokens"] else "usage_detail"
@@ -337,10 +343,14 @@ def _fill_responses(draft: Draft, record: Any) -> None:
     name_items(draft)
 
 
-def name_request_items(draft: Draft) -> None:
-    """The same ids in a request's history."""
-    if draft.target.column == "responses":
+def fill_request(draft: Draft) -> None:
+    """Fields that the target's requests always have; in Responses, also the ids of items of the history."""
+    column = draft.target.column
+    if column == "responses":
         name_items(draft)
+    elif column == "anthropic" and all(message["role"] == "system" for message in draft.messages):
+        draft.record["wire"] = '{"empty_list":["messages"]}'
+        draft.added("messages", "first_role", "there is no user message")
 
 
 def name_items(draft: Draft) -> None:
@@ -380,6 +390,8 @@ def _fill_anthropic(draft: Draft, record: Any) -> None:
     if "usage" not in record:
         record["usage"] = {"input_tokens": 0, "output_tokens": 0}
         draft.added("usage", "default_added", "the type demands figures")
+    if "error" in record:
+        record["error"]["wire"] = '{"form":"event"}'
     nulls = [key for key in ("stop_sequence", "stop_reason") if _ANTHROPIC_FIELDS[key] not in record]
     record["wire"] = dumps({"null": nulls})
 
@@ -395,7 +407,10 @@ def _fill_interactions(draft: Draft, record: Any) -> None:
     _common(draft, record, "interaction_")
     _created(draft, record)
     timing = record["timing"]
-    timing.setdefault("completed_at", timing["created_at"])
+    if record.get("status") in ("in_progress", "queued", "idle"):
+        draft.lose(timing, "completed_at", "timing")
+    else:
+        timing.setdefault("completed_at", timing["created_at"])
     if "raw_finish_reason" not in record:
         status = record.get("status")
         record["wire"] = dumps({"status": status if status in ("in_progress", "queued") else "incomplete"})

@@ -306,6 +306,11 @@ def _fits(draft: Draft, choice: Any) -> bool:
             return False
         choice["kind"] = kind if draft.target.family == "openai" else "function"
         draft.moved(choice, "kind")
+        if draft.target.column == "interactions":
+            _as_list(draft, choice)
+        return True
+    if mode == "allowed" and draft.target.column == "gemini" and choice.get("allowed_mode") == "required":
+        _as_name(draft, choice)
         return True
     if mode in modes:
         if mode == "allowed" and draft.target.family == "openai":
@@ -318,6 +323,20 @@ def _fits(draft: Draft, choice: Any) -> bool:
         draft.moved(choice, "allowed_mode")
         del choice["allowed_mode"]
     return choice["mode"] in modes
+
+
+def _as_list(draft: Draft, choice: Any) -> None:
+    """Interactions names one tool by a list of one."""
+    draft.moved(choice, "name", "mode")
+    choice.update({"mode": "allowed", "allowed_mode": "required", "allowed": [choice.pop("name")]})
+
+
+def _as_name(draft: Draft, choice: Any) -> None:
+    """Google reads a list of one that must be called as that one tool."""
+    if len(choice.get("allowed", ())) == 1:
+        draft.moved(choice, "allowed", "allowed_mode", "mode")
+        choice.update({"mode": "tool", "name": choice.pop("allowed")[0], "kind": "function"})
+        del choice["allowed_mode"]
 
 
 def _parallel(draft: Draft, choice: Any) -> None:

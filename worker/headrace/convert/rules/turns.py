@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from headrace.convert.draft import Draft
+from headrace.convert.matrix import SPELLING, matrix
 
 _SYSTEM = ("system", "developer")
 
@@ -70,12 +71,18 @@ def join_texts(draft: Draft, message: Any, gap: str) -> None:
             _shift(draft, citation, before)
             whole.setdefault("citations", []).append(citation)
         whole["text"] = before + part.get("text", "")
-        if "cache_control" in part:
-            draft.lose(part, "cache_control", "cache_hint")
         draft.note(part, "text", "texts_joined")
         draft.moved(part, "type", "text")
+        _leave_behind(draft, part)
     draft.moved(whole, "text")
     message["parts"] = [part for part in message["parts"] if not any(part is other for other in others)]
+
+
+def _leave_behind(draft: Draft, part: Any) -> None:
+    """What a text says beside its text and citations has no place on the joined one."""
+    for field in [name for name in part if name not in ("type", "text", "citations", "reasoning", *SPELLING)]:
+        line = matrix().line(f"messages[].parts[].{field}", "response")
+        draft.lose(part, field, line.code if line else "unsupported_field")
 
 
 def _shift(draft: Draft, citation: Any, before: str) -> None:
@@ -101,7 +108,7 @@ def place_results(draft: Draft) -> None:
     placed: list[Any] = []
     packed = draft.target.results == "packed"
     for message in draft.messages:
-        runs = [list(run) for _, run in groupby(message["parts"], key=lambda part: part.get("type") == "tool_result")]
+        runs = [list(run) for _, run in groupby(message.get("parts", ()), key=lambda part: part.get("type") == "tool_result")]
         if not any(run[0].get("type") == "tool_result" for run in runs):
             placed.append(message)
             continue
@@ -142,14 +149,15 @@ def _pack(draft: Draft, message: Any, run: list[Any], placed: list[Any], *, join
 
 
 def _is_results(message: Any) -> bool:
-    return all(part.get("type") == "tool_result" for part in message["parts"])
+    parts = message.get("parts", ())
+    return bool(parts) and all(part.get("type") == "tool_result" for part in parts)
 
 
 def _sort_results(draft: Draft) -> None:
     """Google correlates by order where ids are absent: results stand in the order of their calls."""
     order: dict[str, int] = {}
     for message in draft.messages:
-        for part in message["parts"]:
+        for part in message.get("parts", ()):
             if part.get("type") == "tool_call":
                 order[part["tool_call"].get("id", "")] = len(order)
         if not _is_results(message):
@@ -177,10 +185,24 @@ def merge_turns(draft: Draft) -> None:
         if last is None or message["role"] != "assistant" or last["role"] != "assistant" or _other_choice(last, message):
             merged.append(message)
             continue
-        last["parts"] = [*last["parts"], *message["parts"]]
-        draft.note(message, "", "messages_merged")
-        draft.moved(message, "role", "choice_index", "name")
+        last["parts"] = [*last.get("parts", ()), *message.get("parts", ())]
+        _merge_facts(draft, last, message)
     draft.record["messages"] = merged
+
+
+def _merge_facts(draft: Draft, last: Any, message: Any) -> None:
+    """What is said of the later message is said of both, where the earlier has no word of its own."""
+    draft.note(message, "", "messages_merged")
+    draft.moved(message, "role", "choice_index")
+    for field in [name for name in message if name not in ("role", "parts", "choice_index", *SPELLING)]:
+        if field in last:
+            if last[field] == message[field]:
+                draft.moved(message, field)
+            else:
+                draft.lose(message, field, "provider_detail", "one of two")
+        else:
+            last[field] = message[field]
+            draft.like_field(last, field, message)
 
 
 def _other_choice(last: Any, message: Any) -> bool:
@@ -220,6 +242,7 @@ def _order_chat(draft: Draft) -> None:
     for message in draft.messages:
         if message["role"] != "assistant":
             continue
+        message.setdefault("parts", [])
         ranks = [_CHAT_RANKS.get(part.get("type", ""), 1) for part in message["parts"]]
         if ranks != sorted(ranks):
             draft.note(message, "parts", "order_changed", "reasoning, text and calls have keys of their own")
@@ -241,6 +264,7 @@ def _join_kind(draft: Draft, message: Any, kind: str) -> None:
         draft.moved(own, "text")
         draft.moved(first, "text")
         draft.moved(part, "type")
+        _leave_behind(draft, part)
     message["parts"] = [part for part in message["parts"] if part.get("type") != kind or part is parts[0]]
 
 
@@ -256,7 +280,7 @@ def _split_items(draft: Draft) -> None:
             continue
         pieces: list[list[Any]] = [[]]
         seen = False
-        for content, run in groupby(message["parts"], key=_is_content):
+        for content, run in groupby(message.setdefault("parts", []), key=_is_content):
             if content and seen:
                 pieces.append([])
             seen = seen or content
