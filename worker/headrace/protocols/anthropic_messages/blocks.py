@@ -13,11 +13,11 @@ from headrace.protocols.anthropic_messages.citations import read_citation, write
 from headrace.protocols.anthropic_messages.media import CACHE_CONTROL
 from headrace.protocols.anthropic_messages.wire import listed, paths, present
 
-_TEXT = Table(Const("type", "text"), Field("text", "text"), CACHE_CONTROL)
+_TEXT = Table(Const("type", "text"), Field("text", "text", default=""), CACHE_CONTROL)
 _THINKING = Table(
     Const("type", "thinking"),
-    Field("thinking", "reasoning.text"),
-    Field("signature", "reasoning.signature"),
+    Field("thinking", "reasoning.text", default=""),
+    Field("signature", "reasoning.signature", default=""),
     CACHE_CONTROL,
 )
 _REDACTED = Table(Const("type", "redacted_thinking"), Field("data", "reasoning.encrypted"), CACHE_CONTROL)

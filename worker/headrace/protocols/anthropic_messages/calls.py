@@ -29,7 +29,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _COMMON = (
     Field("id", "tool_call.provider_id"),
     Field("name", "tool_call.name"),
-    Field("input", "tool_call.arguments", JSON),
+    Field("input", "tool_call.arguments", JSON, default={}),
     CACHE_CONTROL,
 )
 _CALLER = Field("caller", "tool_call.caller", OBJECT)
@@ -60,7 +60,10 @@ def read_call(block: dict[str, Json], reading: Reading, place: tuple[int, int, i
         else:
             call["arguments"] = dumps(block["input"])
     else:
-        _TABLES[wire_type].read(block, part).store(part)
+        left = _TABLES[wire_type].read(block, part)
+        if "id" not in block:
+            left.note("absent", "id")
+        left.store(part)
         if wire_type == "tool_use" and call.get("server_name") in TOOLSET_KINDS:
             call["kind"] = TOOLSET_KINDS[call["server_name"]]
         continuation = present(block, _CONTINUATION)
@@ -92,7 +95,7 @@ def escaped(text: str) -> str:
 
 
 def write_call(part: Part) -> dict[str, Json]:
-    """The block of a tool call part. ``provider_id`` is written as the id: a derived id never was on the wire."""
+    """The block of a tool call part. An id that was derived for a block without one is not written."""
     call = part.get("tool_call") or {}
     if len(part) == 2 and call.keys() == _PLAIN:
         return {
@@ -104,7 +107,10 @@ def write_call(part: Part) -> dict[str, Json]:
     wire_type = call.get("wire_type", "")
     if wire_type not in _TABLES:
         wire_type = _BY_KIND.get(call.get("kind", ""), "tool_use")
-    body = _TABLES[wire_type].write(part)
-    if "arguments" not in call and "arguments_error" in call and "input" not in body:
-        body["input"] = spelling(part).get("input", {})
+    spelled = spelling(part)
+    body = _TABLES[wire_type].write(part, spelled)
+    if "id" not in body and "id" not in spelled.get("absent", ()):
+        body["id"] = call.get("id", "")
+    if "arguments" not in call and "input" in spelled:
+        body["input"] = spelled["input"]
     return body

@@ -13,9 +13,7 @@ from headrace.json_text import Json
 
 _REQUEST_ID = Field("request_id", "request_id")
 _NESTED = (
-    Field("error.type", "type"),
     Field("error.status", "type"),
-    Field("error.message", "message"),
     Field("error.param", "param"),
     Other("error.details", "detail"),
     Other("error.code", "detail"),
@@ -23,8 +21,13 @@ _NESTED = (
 )
 _FLAT = (Field("type", "type"), Other("code", "detail"), Other("status", "detail"), _REQUEST_ID)
 _TABLES = {
-    "object": Table(Const("type", "error"), *_NESTED),
-    "event": Table(*_NESTED),
+    "object": Table(
+        Const("type", "error"),
+        Field("error.type", "type", default="api_error"),
+        Field("error.message", "message", default=""),
+        *_NESTED,
+    ),
+    "event": Table(Field("error.type", "type"), Field("error.message", "message"), *_NESTED),
     "event_text": Table(Field("error", "message"), _REQUEST_ID),
     "text": Table(Field("error", "message"), Other("message", "detail"), *_FLAT),
     "message": Table(Field("message", "message"), *_FLAT),

@@ -1,4 +1,8 @@
-"""Messages: a role and content that is a string or a list of blocks. `system` is one, placed first."""
+"""Messages: a role and content that is a string or a list of blocks. `system` is one, placed first.
+
+System messages that open the record stand at `system` on the wire; one that opens the wire's own list of messages
+says so (``wire``: {"at": "messages"}).
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,8 @@ from headrace.protocols.anthropic_messages.wire import listed
 
 _MESSAGE = Table(Field("role", "role", NAME))
 _STRING = dumps({"content": "string"})
+#: Roles of other protocols -> the wire's. Results of tools stand in user messages here.
+_ROLES = {"tool": "user", "developer": "system"}
 
 
 def read_message(value: Json, reading: Reading, position: int, streamed: Mapping[int, str] | None = None) -> Message:
@@ -22,25 +28,28 @@ def read_message(value: Json, reading: Reading, position: int, streamed: Mapping
         return {"parts": [{"type": "unknown", "raw": dumps(value)}], "wire": dumps({"value": True})}
     content: Json = value.get("content")
     role: Json = value.get("role")
-    if len(value) == 2 and type(content) is list and content and NAME.fits(role):
+    plain = len(value) == 2 and NAME.fits(role) and role not in _ROLES
+    if plain and type(content) is list and content:
         return {"role": role, "parts": read_blocks(content, reading, position, streamed)}
-    if len(value) == 2 and is_text(content) and NAME.fits(role):
+    if plain and is_text(content):
         return {"role": role, "parts": [{"type": "text", "text": content}], "wire": _STRING}
     message: Message = {}
     left = _MESSAGE.read(value, message, skip=("content",))
+    if message.get("role") in _ROLES:
+        left.wire["role"] = "kept"
     _read_content(value, message, left, reading, position, streamed)
     left.store(message)
     return message
 
 
 def read_system(body: dict[str, Json], left: Leftover, reading: Reading) -> list[Message]:
-    """`system` as a message that says where it stood; [] where it holds nothing to read."""
+    """`system` as a message; [] where it holds nothing to read."""
     content = body.get("system")
     if type(content) is not list and not is_text(content):
         listed(body, "system", left)
         return []
     message: Message = {"role": "system"}
-    spelled = Leftover(wire={"at": "system"})
+    spelled = Leftover()
     _read_content({"content": content}, message, spelled, reading, 0, None)
     spelled.store(message)
     return [message]
@@ -64,20 +73,30 @@ def _read_content(
         message["parts"] = read_blocks(blocks, reading, position, streamed)
 
 
+def mark_opening(messages: list[Message]) -> None:
+    """Say of system messages that open the wire's list that they stand there."""
+    for message in messages:
+        if not is_system(message):
+            break
+        message["wire"] = dumps({**spelling(message), "at": "messages"})
+
+
 def is_system(message: Message) -> bool:
-    """Whether the message stands at `system` on the wire, not among the messages."""
-    return "wire" in message and spelling(message).get("at") == "system"
+    """Whether a message that opens the record stands at `system` on the wire, not among the messages."""
+    return message.get("role") in ("system", "developer") and spelling(message).get("at") != "messages"
 
 
 def write_message(message: Message) -> Json:
     """The inverse of `read_message`."""
     parts = message.get("parts") or []
-    if len(message) == 2 and parts and message.get("role"):
+    if len(message) == 2 and parts and message.get("role") and message["role"] not in _ROLES:
         return {"role": message["role"], "content": [write_block(part) for part in parts]}
     spelled = spelling(message)
     if spelled.get("value"):
         return loads(parts[0].get("raw", "null")) if parts else None
     body = _MESSAGE.write(message, spelled)
+    if "role" not in spelled and message.get("role") in _ROLES:
+        body["role"] = _ROLES[message["role"]]
     if parts:
         body["content"] = (
             parts[0].get("text", "") if spelled.get("content") == "string" else [write_block(part) for part in parts]
@@ -85,7 +104,11 @@ def write_message(message: Message) -> Json:
     return body
 
 
-def write_system(message: Message) -> Json:
-    """What stands at `system` for a message that `is_system`."""
-    body = write_message({**message, "role": ""})
-    return body.get("content", [])
+def write_system(messages: list[Message]) -> Json:
+    """What stands at `system` for messages that `is_system`; None for nothing."""
+    written = [write_message({**message, "role": ""}) for message in messages]
+    contents = [body["content"] for body in written if "content" in body]
+    if len(contents) < 2:
+        return contents[0] if contents else None
+    texts = ([{"type": "text", "text": content}] if type(content) is str else content for content in contents)
+    return [block for content in texts for block in content]

@@ -6,6 +6,8 @@ without. Bedrock and Vertex leave the model out (it is in the URL) and name ``an
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from headrace.canonical.fields import BOOL, DOUBLE, JSON, LONG, OBJECT, TEXTS, Field, Leftover, Other, Table, spelling
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import CanonicalRecord
@@ -14,6 +16,7 @@ from headrace.json_text import Json
 from headrace.protocols.anthropic_messages import batch
 from headrace.protocols.anthropic_messages.messages import (
     is_system,
+    mark_opening,
     read_message,
     read_system,
     write_message,
@@ -81,20 +84,27 @@ def read_request(body: dict[str, Json], reading: Reading) -> CanonicalRecord:
 
 
 def _read_messages(body: dict[str, Json], record: CanonicalRecord, left: Leftover, reading: Reading) -> None:
-    messages = read_system(body, left, reading)
-    first = len(messages)
-    for position, message in enumerate(listed(body, "messages", left), first):
-        messages.append(read_message(message, reading, position))
-    if messages:
-        record["messages"] = messages
+    system = read_system(body, left, reading)
+    messages = [
+        read_message(message, reading, position)
+        for position, message in enumerate(listed(body, "messages", left), len(system))
+    ]
+    mark_opening(messages)
+    if system or messages:
+        record["messages"] = [*system, *messages]
+
+
+#: Settings that have a type, and the one that is meant where another protocol's record names none.
+_TYPED = {"tool_choice": "auto", "thinking": "enabled"}
 
 
 def _check_choice(body: dict[str, Json], record: CanonicalRecord, left: Leftover, reading: Reading) -> None:
     unknown = left.extras.get("tool_choice")
     if type(unknown) is dict and "type" in unknown:
         reading.unknown_type("tool_choice", unknown["type"])
-    if "tool_choice" in record and "type" not in body["tool_choice"]:
-        left.wire["tool_choice"] = "untyped"
+    for key in _TYPED:
+        if type(body.get(key)) is dict and "type" not in body[key]:
+            left.note("untyped", key)
 
 
 def write_request(record: CanonicalRecord) -> dict[str, Json]:
@@ -103,14 +113,18 @@ def write_request(record: CanonicalRecord) -> dict[str, Json]:
         return batch.unwrap(record, write_request)
     spelled = spelling(record)
     body = _REQUEST.write(record, spelled)
-    if spelled.get("tool_choice") == "untyped":
-        body["tool_choice"].pop("type", None)
+    for key, meant in _TYPED.items():
+        if type(body.get(key)) is dict:
+            if key in spelled.get("untyped", ()):
+                body[key].pop("type", None)
+            elif "type" not in body[key]:
+                body[key]["type"] = meant
     messages = record.get("messages") or []
-    if messages and is_system(messages[0]):
-        body["system"] = write_system(messages[0])
-        messages = messages[1:]
-    if messages:
-        body["messages"] = [write_message(message) for message in messages]
+    system = list(takewhile(is_system, messages))
+    if system and (content := write_system(system)) is not None:
+        body["system"] = content
+    if len(system) < len(messages):
+        body["messages"] = [write_message(message) for message in messages[len(system) :]]
     if record.get("tools"):
         body["tools"] = [write_tool(tool) for tool in record["tools"]]
     return body

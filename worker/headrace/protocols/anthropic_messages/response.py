@@ -5,6 +5,7 @@ A stream that broke off with an error event is a message with ``error`` (and ``r
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from headrace.canonical.fields import JSON, LONG, OBJECT, Const, Field, Leftover, Other, Table, spelling
@@ -13,7 +14,7 @@ from headrace.canonical.shape import CanonicalRecord
 from headrace.errors import WireError
 from headrace.json_text import Json
 from headrace.protocols.anthropic_messages import batch, failures
-from headrace.protocols.anthropic_messages.finish import set_finish
+from headrace.protocols.anthropic_messages.finish import set_finish, write_reason
 from headrace.protocols.anthropic_messages.messages import read_message, write_message
 from headrace.protocols.anthropic_messages.usage import read_usage, write_usage
 from headrace.protocols.anthropic_messages.wire import paths, present
@@ -22,8 +23,8 @@ _RESPONSE = Table(
     Const("type", "message"),
     Field("id", "response_id"),
     Field("model", "served_model"),
-    Field("stop_reason", "raw_finish_reason"),
-    Field("stop_sequence", "stop_sequence"),
+    Field("stop_reason", "raw_finish_reason", default=None),
+    Field("stop_sequence", "stop_sequence", default=None),
     Field("stop_details", "safety", OBJECT),
     Field("container", "container", JSON),
     Other("diagnostics", "parameters.other"),
@@ -35,6 +36,8 @@ _TOKEN_COUNT = Table(Field("input_tokens", "usage.input_tokens", LONG), Other("c
 #: A body with any of these is a message, however little of it there is.
 _MESSAGE_KEYS = ("content", "stop_reason", "usage")
 _MESSAGE = ("role", "content")
+#: What a message has in any case, where the record holds nothing of it.
+_ALWAYS: dict[str, Json] = {"role": "assistant", "content": [], "usage": {"input_tokens": 0, "output_tokens": 0}}
 _ERROR = ("error", "request_id")
 #: A record with an error and any of these is a message. An error that was not on the wire is not written into it.
 _MESSAGE_FIELDS = ("messages", "usage", "response_id", "raw_finish_reason", "extras", "wire")
@@ -71,6 +74,9 @@ def _read_message(body: dict[str, Json], reading: Reading, layout: Any) -> Canon
     record: CanonicalRecord = {}
     failed = body.get("error") is not None
     left = _RESPONSE.read(body, record, skip=(*_MESSAGE, "usage", *(_ERROR if failed else ())))
+    for key in _ALWAYS:
+        if key not in body:
+            left.note("absent", key)
     message = {key: body[key] for key in _MESSAGE if key in body}
     if message:
         streamed = layout.get("streamed") if layout else None
@@ -126,10 +132,15 @@ def write_response(record: CanonicalRecord) -> dict[str, Json]:
     if "error" in record and not beside and not any(key in record for key in _MESSAGE_FIELDS):
         return failures.write_error(record["error"])
     body = _RESPONSE.write(record, spelled)
+    reason = write_reason(record)
+    if reason is not None:
+        body["stop_reason"] = reason
     for message in (record.get("messages") or [])[:1]:
         body.update(write_message(message))
     if "usage" in record:
         body["usage"] = write_usage(record["usage"])
+    for key in _ALWAYS.keys() - body.keys() - set(spelled.get("absent", ())):
+        body[key] = deepcopy(_ALWAYS[key])
     if beside:
         body.update(failures.write_error(record["error"]))
     return body

@@ -92,16 +92,29 @@ def read_result(block: dict[str, Json], reading: Reading) -> Part:
 
 def _read_content(block: dict[str, Json], result: ToolResult, left: Leftover, reading: Reading) -> None:
     content: Json = block.get("content")
+    pieces: list[ToolResultContent]
     if is_text(content):
-        result["content"] = [{"type": "text", "text": content}]
-        left.wire["content"] = "string"
+        form, pieces = "string", [{"type": "text", "text": content}]
     elif type(content) is dict:
-        result["content"] = [_read_piece(content, reading)]
-        left.wire["content"] = "object"
+        form, pieces = "object", [_read_piece(content, reading)]
     else:
-        pieces = [_read_piece(piece, reading) for piece in listed(block, "content", left)]
-        if pieces:
-            result["content"] = pieces
+        form, pieces = "list", [_read_piece(piece, reading) for piece in listed(block, "content", left)]
+    if pieces:
+        result["content"] = pieces
+        if form != _likely_form(block["type"], pieces):
+            left.wire["content"] = form
+    elif "content" not in block and block["type"] != "tool_result":
+        left.note("absent", "content")
+
+
+def _likely_form(wire_type: str, pieces: list[ToolResultContent]) -> str:
+    """The form of content that a type of result has: one object for server tools, but for a list of search hits."""
+    if wire_type not in SERVER_RESULTS or len(pieces) != 1:
+        return "list"
+    if wire_type == "web_search_tool_result":
+        hit = loads(pieces[0].get("json", "null"))
+        return "list" if type(hit) is dict and hit.get("type") == "web_search_result" else "object"
+    return "object"
 
 
 def _set_error(content: Json, result: ToolResult) -> None:
@@ -145,16 +158,19 @@ def write_result(part: Part) -> dict[str, Json]:
     wire_type = result.get("wire_type", "")
     if wire_type not in _TABLES:
         wire_type = "mcp_tool_result" if result.get("kind") == "mcp" else "tool_result"
-    body = _TABLES[wire_type].write(part)
+    spelled = spelling(part)
+    body = _TABLES[wire_type].write(part, spelled)
     pieces = result.get("content")
     if pieces:
-        form = spelling(part).get("content")
+        form = spelled.get("content") or _likely_form(wire_type, pieces)
         if form == "string":
             body["content"] = pieces[0].get("text", "")
         elif form == "object":
             body["content"] = _write_piece(pieces[0])
         else:
             body["content"] = [_write_piece(piece) for piece in pieces]
+    elif wire_type != "tool_result" and "content" not in body and "content" not in spelled.get("absent", ()):
+        body["content"] = []
     return body
 
 

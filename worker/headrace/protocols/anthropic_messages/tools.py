@@ -84,6 +84,8 @@ def read_tool(value: Json, reading: Reading) -> Tool:
             tool["name"] = _UNNAMED[base]
         elif tool.get("name") == _UNNAMED[base]:
             left.wire["named"] = True
+    if "input_schema" not in value and tool["kind"] == "function":
+        left.note("absent", "input_schema")
     left.store(tool)
     return tool
 
@@ -94,6 +96,12 @@ def write_tool(tool: Tool) -> Json:
     if spelled.get("value"):
         return loads(tool["config"])
     body = _TOOL.write(tool, spelled)
+    if tool.get("kind") == "function":
+        if _base(tool.get("wire_type", "custom")) != "custom":
+            # The type is another protocol's word for a function.
+            del body["type"]
+        if "input_schema" not in body and "input_schema" not in spelled.get("absent", ()):
+            body["input_schema"] = {"type": "object", "properties": {}}
     unnamed = _UNNAMED.get(_base(tool.get("wire_type", "")))
     if unnamed is not None and body.get("name") == unnamed and not spelled.get("named"):
         del body["name"]

@@ -60,7 +60,7 @@ def write_usage(usage: Usage) -> dict[str, Json]:
         raw: dict[str, Json] = loads(usage["raw"])
         return raw
     wire = _USAGE.write(usage)
-    if "input_tokens" in usage:
-        cached = usage.get("cache_read_tokens", 0) + usage.get("cache_write_tokens", 0)
-        wire["input_tokens"] = max(usage["input_tokens"] - cached, 0)
+    cached = usage.get("cache_read_tokens", 0) + usage.get("cache_write_tokens", 0)
+    wire["input_tokens"] = max(usage.get("input_tokens", 0) - cached, 0)
+    wire.setdefault("output_tokens", 0)
     return wire
