@@ -7,6 +7,7 @@ time, never content: what a stream holds is decided when it is folded.
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Sequence
 
@@ -17,6 +18,9 @@ from headrace.reassembly.store import StateKey
 #: An open event is remembered up to this size; a terminal event names its type at its start.
 _TAIL_HEAD, _TAIL_END = 2048, 64
 _REMEMBERED_CALLS = 20_000
+
+#: The text starts at the last data line, so a name in it is that of an event whose data is still to come.
+_NAME_LINE = re.compile(rb"(?:\A|[\r\n])event:")
 
 
 def sign_of(protocol: str | None, payload: bytes) -> int:
@@ -29,10 +33,16 @@ def sign_of(protocol: str | None, payload: bytes) -> int:
 def slice_sign(protocol: str | None, text: bytes) -> int:
     """The sign in the last SSE event of a text; hard only when that event is whole.
 
-    Nothing may follow the end: a slice that ends one response and starts another is no end.
+    Nothing may follow the end: a slice that ends one response and starts another is no end. An event's name comes
+    before its data, so a text that ends with a name ends in the middle of an event.
     """
-    sign = sign_of(protocol, text[_last_event(text) :])
-    return SIGN_SOFT if sign == SIGN_HARD and not text.endswith((b"\n", b"\r")) else sign
+    event = text[_last_event(text) :]
+    sign = sign_of(protocol, event)
+    return SIGN_SOFT if sign == SIGN_HARD and not _is_whole(event) else sign
+
+
+def _is_whole(event: bytes) -> bool:
+    return event.endswith((b"\n", b"\r")) and _NAME_LINE.search(event) is None
 
 
 def _last_event(text: bytes) -> int:
