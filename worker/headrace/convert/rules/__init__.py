@@ -35,8 +35,8 @@ RULES: tuple[Rule, ...] = (
     Rule("refusals", content.write_refusals, _BOTH),
     Rule("citations", content.place_citations, _BOTH),
     Rule("result_links", calls.link_results, _BOTH),
-    Rule("result_content", calls.write_results, _BOTH),
     Rule("media", content.place_media, _BOTH),
+    Rule("result_content", calls.write_results, _BOTH),
     Rule("empty_text", content.drop_empty_texts, _BOTH),
     Rule("arguments", calls.write_arguments, _BOTH),
     Rule("empty_messages", items.drop_empty_messages, _BOTH),
@@ -54,6 +54,7 @@ RULES: tuple[Rule, ...] = (
     Rule("tool_choice", settings.write_choice, _REQUEST),
     Rule("finish", outcome.write_finish, _RESPONSE),
     Rule("usage", outcome.write_usage, _RESPONSE),
+    Rule("service_tier", outcome.write_tier, _RESPONSE),
     Rule("error", outcome.write_error, _RESPONSE),
 )
 #: What completes the form after the matrix has taken its part.

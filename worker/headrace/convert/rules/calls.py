@@ -71,7 +71,8 @@ def _name(draft: Draft, result: Any, call: Any) -> None:
         name = result.get("tool_call_id") or _UNKNOWN
         draft.note(result, "name", "default_added", name)
     if name != result.get("name"):
-        draft.moved(result, "name")
+        if "name" in result:
+            draft.note(result, "name", "value_renamed", result["name"])
         result["name"] = name
 
 
@@ -234,19 +235,19 @@ def _write_pieces(draft: Draft, result: Any) -> None:
             draft.moved(piece, "type")
     if draft.target.result_error == "text" and "is_error" in result:
         if result.pop("is_error"):
-            _mark_error(result)
+            _mark_error(draft, result)
             draft.note(result, "is_error", "error_in_text")
         else:
             draft.note(result, "is_error", "default_elsewhere")
 
 
-def _mark_error(result: Any) -> None:
+def _mark_error(draft: Draft, result: Any) -> None:
     pieces = result.setdefault("content", [])
     text = next((piece for piece in pieces if piece.get("type") == "text"), None)
     if text is None:
         pieces.insert(0, {"type": "text", "text": "Error"})
     elif not text.get("text", "").lower().startswith("error"):
-        text["text"] = f"Error: {text.get('text', '')}"
+        draft.rewrite(text, "text", f"Error: {text.get('text', '')}")
 
 
 def _write_google(draft: Draft, result: Any) -> None:
@@ -277,6 +278,8 @@ def _joined(draft: Draft, values: list[Any]) -> Any:
     for piece in values:
         draft.note(piece, piece.get("type", "text"), "texts_joined")
         draft.moved(piece, "type")
+        for field in piece.keys() - {"type", "text", "json"}:
+            draft.lose(piece, field, "unknown_field" if field == "extras" else "cache_hint")
     if all(piece.get("type") == "text" for piece in values):
         return draft.like({"type": "text", "text": "\n".join(piece.get("text", "") for piece in values)}, values[0])
     listed = [_value(piece) for piece in values]

@@ -159,8 +159,9 @@ def place_media(draft: Draft) -> None:
 def _fit(draft: Draft, holder: Any, media: Any, kinds: frozenset[str], code: str) -> tuple[str, str | None] | None:
     _complete(media)
     kind = media.get("kind", "file")
-    if "text" in media:
+    if "text" in media and not {"data", "uri"} & media.keys():
         return _fit_text(draft, holder, media)
+    draft.lose(media, "text", "media_form")
     if kind not in kinds:
         return code, kind
     column = draft.target.column
@@ -168,8 +169,9 @@ def _fit(draft: Draft, holder: Any, media: Any, kinds: frozenset[str], code: str
         if not _anthropic_takes(media):
             return "media_form", media.get("mime_type")
         if "text" in media:
-            draft.moved(media, "data", "mime_type", "kind", "format")
-            media.pop("format", None)
+            draft.moved(media, "data", "mime_type", "kind")
+            for field in ("format", "uri", "file_id"):
+                draft.lose(media, field, "media_form")
             return None
     ways = [way for way in ("data", "uri") if way in media and way in draft.target.takes_media(kind)]
     if not ways:
@@ -194,15 +196,31 @@ def _complete(media: Any) -> None:
 def _fit_text(draft: Draft, holder: Any, media: Any) -> tuple[str, str | None] | None:
     if draft.target.column == "anthropic":
         media.setdefault("mime_type", "text/plain")
+        _drop_format(draft, media)
+        draft.moved(media, "kind")
+        media["kind"] = "document"
+        draft.lose(media, "file_id", "provider_file")
         return None
     holder.pop("media")
-    holder.pop("wire_type", None)
-    holder.update({"type": "text", "text": media["text"]})
+    holder.update({"type": "text", "text": media.pop("text")})
     draft.note(holder, "type", "document_as_text")
-    draft.moved(media, "text", "kind", "mime_type", "format")
-    for field in media.keys() - {"text", "kind", "mime_type", "format"}:
+    draft.moved(media, "text", "kind")
+    if media.get("mime_type") == "text/plain":
+        draft.moved(media, "mime_type")
+        del media["mime_type"]
+    for field in media.keys() - {"kind"}:
         draft.lose(media, field, "media_setting")
     return None
+
+
+def _drop_format(draft: Draft, media: Any) -> None:
+    """A format that the MIME type repeats is not needed."""
+    form, mime = media.get("format"), media.get("mime_type")
+    if form is not None and (_MIME_OF_FORMAT.get(form) == mime or _FORMATS.get(mime or "") == form):
+        del media["format"]
+        draft.moved(media, "format")
+    else:
+        draft.lose(media, "format", "media_setting")
 
 
 def _anthropic_takes(media: Any) -> bool:
@@ -223,14 +241,13 @@ def _anthropic_takes(media: Any) -> bool:
 def _adjust_chat(draft: Draft, media: Any, way: str) -> None:
     if media.get("kind") == "audio":
         media.setdefault("format", _FORMATS.get(media.get("mime_type", ""), "wav"))
-        draft.moved(media, "format")
-        if "mime_type" in media:
+        if _FORMATS.get(media.get("mime_type", "")) == media["format"]:
             del media["mime_type"]
             draft.moved(media, "mime_type")
+        draft.lose(media, "mime_type", "media_setting")
         draft.lose(media, "filename", "media_setting")
     else:
-        if media.pop("format", None) is not None:
-            draft.moved(media, "format")
+        _drop_format(draft, media)
         if media.get("kind") != "image":
             media.setdefault("filename", "document")
             media["kind"] = "file"
@@ -242,8 +259,7 @@ def _adjust_chat(draft: Draft, media: Any, way: str) -> None:
 
 
 def _adjust_responses(draft: Draft, media: Any, way: str) -> None:
-    if media.pop("format", None) is not None:
-        draft.moved(media, "format")
+    _drop_format(draft, media)
     if media.get("kind") == "image":
         draft.lose(media, "filename", "media_setting")
         if draft.is_request:
@@ -272,8 +288,7 @@ def _openai_detail(draft: Draft, media: Any) -> None:
 
 
 def _adjust_anthropic(draft: Draft, media: Any, way: str) -> None:
-    if media.pop("format", None) is not None:
-        draft.moved(media, "format")
+    _drop_format(draft, media)
     if way == "uri":
         draft.lose(media, "mime_type", "media_setting", "a URL says it itself")
     else:
@@ -285,8 +300,7 @@ def _adjust_anthropic(draft: Draft, media: Any, way: str) -> None:
 
 def _adjust_google(draft: Draft, media: Any, way: str) -> None:
     media.setdefault("mime_type", _DEFAULT_MIME[media.get("kind", "file")])
-    if media.pop("format", None) is not None:
-        draft.moved(media, "format")
+    _drop_format(draft, media)
     # What follows from the MIME type.
     draft.moved(media, "kind")
     if media.get("sample_rate") is not None:
@@ -302,8 +316,7 @@ def _adjust_interactions(draft: Draft, media: Any, way: str) -> None:
         media["kind"] = "document"
     if way == "data":
         media.setdefault("mime_type", _DEFAULT_MIME[media.get("kind", "document")])
-    if media.pop("format", None) is not None:
-        draft.moved(media, "format")
+    _drop_format(draft, media)
     if media.get("kind") != "video":
         draft.lose(media, "filename", "media_setting")
     draft.moved(media, "kind")

@@ -31,7 +31,7 @@ def leave_out_echoes(draft: Draft) -> None:
 
 
 #: Targets whose answer holds only what the model said.
-_ANSWER_ONLY = frozenset({"chat", "anthropic", "gemini"})
+_ANSWER_ONLY = frozenset({"chat", "responses", "anthropic", "gemini"})
 
 
 def _leave_out_results(draft: Draft) -> None:

@@ -149,11 +149,15 @@ def write_usage(draft: Draft) -> None:
         _list_raw(draft, usage)
     if "detail" in usage:
         draft.lose_json(usage, "detail", "usage_detail")
+    if draft.target.family == "google":
+        _keep_sums(draft, usage)
     if all(name in usage for name in _ADDED_UP) and "total_tokens" not in usage:
         usage["total_tokens"] = usage["input_tokens"] + usage["output_tokens"]
     if draft.target.column in ("chat", "responses", "anthropic"):
         for name in _ADDED_UP:
             usage.setdefault(name, 0)
+    if draft.target.column == "responses":
+        usage.setdefault("cache_write_tokens", 0)
     if draft.target.column in ("chat", "responses"):
         usage.setdefault("total_tokens", usage["input_tokens"] + usage["output_tokens"])
     if draft.target.column == "anthropic":
@@ -166,6 +170,13 @@ def write_usage(draft: Draft) -> None:
         total = usage.pop("total_tokens")
         code = "default_elsewhere" if total == usage["input_tokens"] + usage["output_tokens"] else "usage_detail"
         draft.note(usage, "total_tokens", code)
+
+
+def _keep_sums(draft: Draft, usage: Any) -> None:
+    """Google counts parts beside their wholes: a part that is larger than its whole cannot be said."""
+    for part, whole in (("tool_use_tokens", "input_tokens"), ("reasoning_tokens", "output_tokens")):
+        if usage.get(part, 0) > usage.get(whole, 0):
+            draft.lose(usage, part, "usage_detail")
 
 
 def _list_raw(draft: Draft, usage: Any) -> None:
@@ -183,6 +194,16 @@ def _leaves(value: Json, path: str) -> list[str]:
     if type(value) is dict:
         return [leaf for key, held in value.items() for leaf in _leaves(held, f"{path}.{key}" if path else key)]
     return [] if value in (None, [], 0) else [path]
+
+
+#: Tiers that OpenAI's answers name.
+_TIERS = frozenset({"auto", "default", "flex", "scale", "priority", "fast"})
+
+
+def write_tier(draft: Draft) -> None:
+    """The tier that served, where the target has that word."""
+    if draft.record.get("service_tier") not in _TIERS:
+        draft.lose(draft.record, "service_tier", "provider_detail")
 
 
 # Errors
@@ -315,9 +336,10 @@ def _created(draft: Draft, record: Any, unit: int = 1_000_000) -> None:
     timing = record.setdefault("timing", {})
     if "created_at" not in timing:
         timing["created_at"] = (draft.source.get("timing") or {}).get("first_captured_at", 0)
-    if timing["created_at"] % unit:
-        timing["created_at"] -= timing["created_at"] % unit
-        draft.note(timing, "created_at", "timing", "whole seconds")
+    for field in ("created_at", "completed_at"):
+        if timing.get(field, 0) % unit:
+            timing[field] -= timing[field] % unit
+            draft.note(timing, field, "timing", "whole seconds")
 
 
 def _fill_chat(draft: Draft, record: Any) -> None:

@@ -66,13 +66,19 @@ def write_settings(draft: Draft) -> None:
         draft.lose(parameters, "stream", "in_url", "streamGenerateContent")
     if draft.target.family != "google" or draft.source_family != "google":
         draft.lose(parameters, "cached_content", "provider_state")
-        if "safety_settings" in parameters:
-            draft.lose_json(parameters, "safety_settings", "unsupported_parameter")
+    if "safety_settings" in parameters and not _same_safety(draft, loads(parameters["safety_settings"])):
+        draft.lose_json(parameters, "safety_settings", "unsupported_parameter")
     if draft.target.column == "anthropic" and "max_output_tokens" not in parameters:
         parameters["max_output_tokens"] = _DEFAULT_MAX_TOKENS
         draft.added("parameters.max_output_tokens", "default_added", str(_DEFAULT_MAX_TOKENS))
     if draft.target.column in ("gemini",) and "model" in draft.record:
         draft.lose(draft.record, "model", "in_url", draft.record["model"])
+
+
+def _same_safety(draft: Draft, value: Any) -> bool:
+    """generateContent and Live have the same list of safety settings."""
+    generating = ("gemini.generate_content", "gemini.live")
+    return draft.source.get("protocol") in generating and draft.target.protocol in generating and type(value) is list
 
 
 def _format(draft: Draft, parameters: Any) -> None:
@@ -137,6 +143,9 @@ def _mode(draft: Draft, parameters: Any) -> None:
             parameters["reasoning_mode"] = "disabled"
         elif budget is not None:
             parameters.setdefault("reasoning_mode", "enabled")
+        elif mode == "enabled":
+            draft.note(parameters, "reasoning_mode", "value_renamed", "enabled, without a budget")
+            parameters["reasoning_mode"] = "adaptive"
     elif column in ("gemini", "live") and mode is not None:
         if mode == "disabled" and "reasoning_budget" not in parameters:
             parameters["reasoning_budget"] = 0
@@ -222,8 +231,14 @@ def _write_function(draft: Draft, tool: Any) -> None:
     tool.pop("wire_type", None)
     if "config" in tool:
         draft.lose_json(tool, "config", "unsupported_field")
-    if tool["kind"] == "custom" and not draft.target.custom_tools:
-        _custom_as_function(draft, tool)
+    if tool["kind"] == "custom":
+        draft.lose(tool, "parameters", "unsupported_field")
+        draft.lose(tool, "strict", "strict_schema")
+        draft.lose(tool, "output_schema", "unsupported_field")
+        if not draft.target.custom_tools:
+            _custom_as_function(draft, tool)
+    else:
+        draft.lose(tool, "format", "custom_format")
     schema = json_of(tool, "parameters")
     translated = from_google_schema(schema)
     if translated != schema:
