@@ -67,9 +67,12 @@ def read_status(body: dict[str, Json], record: CanonicalRecord, left: Leftover, 
 
 
 def write_status(record: CanonicalRecord, spelled: dict[str, Json]) -> str | None:
-    """The wire status, or None where there was none."""
-    wire: str | None = record.get("raw_finish_reason", spelled.get("status"))
-    if wire is not None or "unstated" in spelled:
-        return wire
-    reason = _STATUS_OF_REASON.get(record.get("finish_reason", ""))
-    return reason or (record["status"] if record.get("status") in STATUSES else None)
+    """The wire status, or None where there was none. A raw reason counts where it means what ``finish_reason`` says."""
+    raw, finish = record.get("raw_finish_reason"), record.get("finish_reason")
+    if raw is not None and (finish is None or STATUSES.get(raw, ("", None))[1] == finish):
+        return raw
+    if "status" in spelled or "unstated" in spelled:
+        stated: str | None = spelled.get("status")
+        return stated
+    status = record.get("status")
+    return _STATUS_OF_REASON.get(finish or "") or (status if status in STATUSES else "completed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Any
 
 from headrace.canonical.fields import Field, Leftover, Table, is_text, listed, spelling
@@ -74,15 +75,22 @@ def write_prompt(
     record: CanonicalRecord, messages: list[Message], spelled: dict[str, Json], body: dict[str, Json]
 ) -> None:
     """The inverse of `read_prompt`. messages: those of the prompt."""
-    if messages and messages[0]["role"] == "system" and "turn" not in spelling(messages[0]):
-        body["system_instruction"] = "\n\n".join(part.get("text", "") for part in messages[0].get("parts", ()))
-        messages = messages[1:]
+    system = list(takewhile(is_system, messages))
+    if system:
+        texts = [part.get("text", "") for message in system for part in message.get("parts", ())]
+        body["system_instruction"] = "\n\n".join(texts)
+        messages = messages[len(system) :]
     elements = write_turns(messages)
     if elements:
         body["input"] = _in_form(elements, spelled.get("input"))
     tools = record.get("tools")
     if tools:
         body["tools"] = [write_tool(tool) for tool in tools]
+
+
+def is_system(message: Message) -> bool:
+    """Whether a message that opens the record stands at `system_instruction`."""
+    return message["role"] in ("system", "developer") and "turn" not in spelling(message)
 
 
 def _in_form(elements: list[Json], form: Json) -> Json:

@@ -11,7 +11,7 @@ from headrace.errors import WireError
 from headrace.json_text import Json
 from headrace.protocols.gemini_interactions import failures
 from headrace.protocols.gemini_interactions.finish import goes_on, read_status, write_status
-from headrace.protocols.gemini_interactions.request import read_prompt, write_prompt
+from headrace.protocols.gemini_interactions.request import is_system, read_prompt, write_prompt
 from headrace.protocols.gemini_interactions.settings import SETTINGS, continuation
 from headrace.protocols.gemini_interactions.turns import mark, read_turns, write_turns
 from headrace.protocols.gemini_interactions.usage import read_usage, write_usage
@@ -38,6 +38,8 @@ _GOING_ON = Table(*_INTERACTION, Other("updated", "detail"))
 _PROMPT_KEYS = ("input", "system_instruction", "tools")
 _OWN_KEYS = frozenset({*_PROMPT_KEYS, "status", "usage", "error", "errors", "steps", "outputs"})
 _KEYS = {path.partition(".")[0] for path in _ENDED.paths} | (_OWN_KEYS - {"error"})
+#: A record with an error and none of these is an error body.
+_MORE_THAN_ERROR = ("response_id", "served_model", "messages", "usage", "raw_finish_reason", "extras", "wire")
 
 
 def read_response(body: dict[str, Json], reading: Reading, layout: Any = None) -> CanonicalRecord:
@@ -67,15 +69,19 @@ def read_response(body: dict[str, Json], reading: Reading, layout: Any = None) -
 
 def write_response(record: CanonicalRecord) -> dict[str, Json]:
     """The inverse of `read_response`."""
+    if "error" in record and record.keys().isdisjoint(_MORE_THAN_ERROR):
+        body: dict[str, Json] = {}
+        failures.write_error(record["error"], body)
+        return body
     spelled = spelling(record)
     status = write_status(record, spelled)
     body = _table(status).write(record, spelled)
     if status is not None and "status" not in body:
         body["status"] = status
     messages = record.get("messages", [])
-    prompt = [message for message in messages if "at" in spelling(message)]
+    prompt = [message for message in messages if "at" in spelling(message) or is_system(message)]
     write_prompt(record, prompt, spelled, body)
-    elements = write_turns([message for message in messages if "at" not in spelling(message)])
+    elements = write_turns([message for message in messages if not any(message is one for one in prompt)])
     if elements:
         body[spelled.get("list", "steps")] = elements
     if "usage" in record:

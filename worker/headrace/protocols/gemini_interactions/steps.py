@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from headrace.canonical.arguments import set_text_arguments, set_value_arguments
 from headrace.canonical.fields import BOOL, NAME, Field, Leftover, Other, Table, is_text, listed, spelling
 from headrace.canonical.reading import Reading
-from headrace.canonical.shape import Part, ToolResult
+from headrace.canonical.shape import Part, ToolResult, ToolResultContent
 from headrace.json_text import Json, dumps, loads
 from headrace.protocols.gemini_interactions.contents import read_result_content, type_of, write_result_content
 
@@ -89,6 +89,8 @@ def read_call(step: dict[str, Json], reading: Reading, position: tuple[int, int]
             left.wire["arguments"] = "text"
         else:
             left.extras["arguments"] = arguments
+    elif known.name is None:
+        left.note("absent", "arguments")
     _sign(part)
     left.store(part)
     return part
@@ -108,6 +110,8 @@ def _write_call(part: Part) -> dict[str, Json]:
         step["arguments"] = call["raw_arguments"]
     elif "arguments" in call:
         step["arguments"] = loads(call["arguments"])
+    elif CALLS[wire_type].name is None and "arguments" not in {*step, *spelled.get("absent", ())}:
+        step["arguments"] = {}
     return step
 
 
@@ -129,16 +133,25 @@ def read_result(step: dict[str, Json], reading: Reading, position: tuple[int, in
 
 def _read_result_value(step: dict[str, Json], result: ToolResult, left: Leftover) -> None:
     value = step.get("result")
+    content: list[ToolResultContent]
     if type(value) is list or value is None:
-        content = [read_result_content(element) for element in listed(step, "result", left)]
-        if content:
-            result["content"] = content
+        form, content = "list", [read_result_content(element) for element in listed(step, "result", left)]
     elif type(value) is str and is_text(value):
-        result["content"] = [{"type": "text", "text": value}]
-        left.wire["result"] = "text"
+        form, content = "text", [{"type": "text", "text": value}]
     else:
-        result["content"] = [{"type": "json", "json": dumps(value)}]
-        left.wire["result"] = "json"
+        form, content = "json", [{"type": "json", "json": dumps(value)}]
+    if content:
+        result["content"] = content
+        if form != _likely_form(step["type"], content):
+            left.wire["result"] = form
+    elif "result" not in step and RESULTS[step["type"]].name is None:
+        left.note("absent", "result")
+
+
+def _likely_form(wire_type: str, content: list[ToolResultContent]) -> str:
+    """A function's one JSON object is the result itself; anything else is a list of contents."""
+    is_object = RESULTS[wire_type].name is None and len(content) == 1 and content[0]["type"] == "json"
+    return "json" if is_object and content[0]["json"].startswith("{") else "list"
 
 
 def _write_result(part: Part) -> dict[str, Json]:
@@ -151,13 +164,15 @@ def _write_result(part: Part) -> dict[str, Json]:
     step["type"] = wire_type
     content = result.get("content")
     if content:
-        form = spelled.get("result")
+        form = spelled.get("result") or _likely_form(wire_type, content)
         if form == "text":
             step["result"] = content[0]["text"]
         elif form == "json":
             step["result"] = loads(content[0]["json"])
         else:
             step["result"] = [write_result_content(piece) for piece in content]
+    elif RESULTS[wire_type].name is None and "result" not in {*step, *spelled.get("absent", ())}:
+        step["result"] = []
     return step
 
 
@@ -179,7 +194,8 @@ def read_thought(step: dict[str, Json], reading: Reading, position: tuple[int, i
 def _write_thought(part: Part) -> dict[str, Json]:
     step = _THOUGHT.write(part)
     step["type"] = "thought"
-    texts = part["reasoning"].get("summary")
+    reasoning = part["reasoning"]
+    texts = reasoning.get("summary") or ([reasoning["text"]] if "text" in reasoning else None)
     if "data" in part:
         step["summary"] = loads(part["data"])
     elif texts:

@@ -84,7 +84,8 @@ def write_tool(tool: Tool) -> Json:
     if "unnamed" in spelled:
         tool = tool.copy()
         del tool["name"]
-    if wire_type is None and "untyped" not in spelled:
+    is_function = wire_type is None or (tool.get("kind") == "function" and wire_type not in _TABLES)
+    if is_function and "untyped" not in spelled:
         return _FUNCTION.write(tool, spelled) | {"type": "function"}
     return _TABLES.get(wire_type or "", _UNKNOWN).write(tool, spelled)
 

@@ -66,7 +66,7 @@ def write_usage(usage: Usage) -> dict[str, Json]:
         raw: dict[str, Json] = loads(usage["raw"])
         return raw
     thought, tool_use = usage.get("reasoning_tokens"), usage.get("tool_use_tokens")
-    figures = {
+    figures: dict[str, Json] = {
         "total_input_tokens": _less(usage.get("input_tokens"), tool_use),
         "total_cached_tokens": usage.get("cache_read_tokens"),
         "total_output_tokens": _less(usage.get("output_tokens"), thought),
@@ -74,6 +74,8 @@ def write_usage(usage: Usage) -> dict[str, Json]:
         "total_tool_use_tokens": tool_use,
         "total_tokens": usage.get("total_tokens"),
     }
+    detail: dict[str, Json] = loads(usage["detail"]) if "detail" in usage else {}
+    figures |= {key: detail[key] for key in _DETAIL if key in detail}
     return {key: value for key, value in figures.items() if value is not None}
 
 
