@@ -85,6 +85,7 @@ def _progress(reader: Reader, total: int) -> Iterator[Callable[[], None]]:
         TransferSpeedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=total or None)
         yield lambda: bar.update(task, completed=reader.position)

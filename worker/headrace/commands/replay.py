@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from headrace.commands.options import ConfigOption, QuietOption, SetOption, settings_of
+from headrace.commands.page import Page
 from headrace.errors import HeadraceError
 from headrace.offline.inputs import Reader, open_inputs
 from headrace.offline.routing import route
@@ -41,7 +42,7 @@ def replay(
     sent = asyncio.run(_replay(files, settings, topic, rate, quiet))
     if not quiet:
         counts = ", ".join(f"{count:,} to {name}" for name, count in sorted(sent.items()))
-        Console(stderr=True, highlight=False).print(f"sent {sum(sent.values()):,} messages: {counts}")
+        Page(Console(stderr=True, highlight=False)).line(f"sent {sum(sent.values()):,} messages: {counts}")
 
 
 async def _replay(
@@ -93,4 +94,5 @@ class _Pace:
 
 def _progress(quiet: bool) -> Progress:
     columns = (TextColumn("replaying"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True, disable=quiet)
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)

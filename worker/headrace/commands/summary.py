@@ -1,31 +1,35 @@
-"""What a run did, as a table on standard error."""
+"""What a run did, as lines on standard error."""
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from collections.abc import Iterator
 
-from headrace.commands.page import visible
+from rich.console import Console
+
+from headrace.commands.page import Page, visible
 from headrace.offline.run import Summary
 
 
 def print_summary(summary: Summary, output: str, dead_letters: str) -> None:
     """Print counts and where things went."""
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(justify="right", style="bold")
-    table.add_column()
-    table.add_row(f"{summary.messages:,}", "captures")
-    table.add_row(f"{summary.records['request']:,}", "request records")
+    page = Page(Console(stderr=True, highlight=False))
+    rows = list(_rows(summary))
+    width = max(len(f"{count:,}") for count, _, _ in rows)
+    for count, what, style in rows:
+        page.line((f"{count:>{width},}", f"bold {style}".rstrip()), f"  {visible(what)}")
+    page.line(f"records: {output}")
+    page.line(f"dead letters: {dead_letters}")
+
+
+def _rows(summary: Summary) -> Iterator[tuple[int, str, str]]:
+    """(count, of what, style)."""
     responses = summary.records["response"]
-    table.add_row(f"{responses:,}", f"response records ({summary.errors:,} errors, {summary.incomplete:,} incomplete)")
+    yield summary.messages, "captures", ""
+    yield summary.records["request"], "request records", ""
+    yield responses, f"response records ({summary.errors:,} errors, {summary.incomplete:,} incomplete)", ""
     if summary.duplicates:
-        table.add_row(f"{summary.duplicates:,}", "duplicate captures")
+        yield summary.duplicates, "duplicate captures", ""
     for code, count in sorted(summary.dead_letters.items()):
-        table.add_row(f"[red]{count:,}[/red]", f"dead letters: {code}")
+        yield count, f"dead letters: {code}", "red"
     for (provider, model, kind, name), count in sorted(summary.unknown.items()):
-        # Names come from traffic: they must not act as markup.
-        table.add_row(f"{count:,}", Text(visible(f"unknown {kind} {name} carried raw ({provider} {model})")))
-    console = Console(stderr=True, highlight=False)
-    console.print(table)
-    console.print(f"records: {output}\ndead letters: {dead_letters}", soft_wrap=True, markup=False)
+        yield count, f"unknown {kind} {name} carried raw ({provider} {model})", ""

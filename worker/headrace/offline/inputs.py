@@ -83,7 +83,7 @@ class Reader:
         try:
             for number, line in enumerate(opened, 1):
                 if line.strip():
-                    yield Inbound(Source(file.path, 0, number, 0), line)
+                    yield Inbound(Source(file.path, 0, number, 0), line.rstrip(b"\r\n"))
         except (OSError, EOFError, ValueError) as error:
             raise CaptureError(
                 f"cannot read on: {error}", place=file.path, fix="check that the file is whole"
