@@ -147,8 +147,8 @@ def accumulate(protocol: str, events: Sequence[Any]) -> Any:
 def _accumulate_chat(events: Sequence[Any]) -> Any:
     state: Any = ChatCompletionStreamState()
     for event in events:
-        state.handle_chunk(chat_types.ChatCompletionChunk.model_validate(event))
-    return state.get_final_completion().to_dict(mode="json")
+        state.handle_chunk(construct_type(type_=chat_types.ChatCompletionChunk, value=event))
+    return state.current_completion_snapshot.to_dict(mode="json")
 
 
 def _accumulate_responses(events: Sequence[Any]) -> Any:

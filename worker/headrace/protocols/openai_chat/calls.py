@@ -246,7 +246,17 @@ def _read_executed(at: int, wire: dict[str, Json]) -> list[Part]:
 def _read_output(key: str, value: Json) -> ToolResultContent:
     if key == "output" and is_text(value):
         return {"type": "text", "text": value}
-    return {"type": "json", "json": dumps(value), "wire": dumps({"key": key})}
+    piece: ToolResultContent = {"type": "json", "json": dumps(value)}
+    if key != _likely_key(piece):
+        piece["wire"] = dumps({"key": key})
+    return piece
+
+
+def _likely_key(piece: ToolResultContent) -> str:
+    """The key that a piece of output has as a rule: hits are an object, whatever else is no text is a list."""
+    if piece["type"] == "text":
+        return "output"
+    return "search_results" if piece.get("json", "").startswith("{") else "code_results"
 
 
 def write_executed_tools(parts: list[Part]) -> list[Json]:
@@ -259,7 +269,7 @@ def write_executed_tools(parts: list[Part]) -> list[Json]:
             wires.append(_write_executed(len(wires), part))
         else:
             for piece in part["tool_result"].get("content", ()):
-                key = spelling(piece).get("key", "output")
+                key = spelling(piece).get("key") or _likely_key(piece)
                 wires[-1][key] = piece["text"] if piece["type"] == "text" else loads(piece["json"])
     return wires
 

@@ -42,6 +42,18 @@ REASONS = {
 _STATUS = {"length": "incomplete", "content_filter": "incomplete", "error": "failed", "cancelled": "cancelled"}
 _GRAVITY = ("failed", "cancelled", "incomplete", "completed")
 
+#: Canonical reason -> OpenAI's word, for responses without one of this wire.
+_WORDS = {reason: reason for reason in ("stop", "length", "tool_calls", "content_filter")}
+#: Reasons that this wire has no word for -> the nearest one.
+_NEAREST = {"refusal": "content_filter", "pause": "length"}
+
+
+def wire_reason(raw: str | None, reason: str | None) -> str | None:
+    """The wire's reason: the raw one where it means what the canonical one says, else OpenAI's word for that."""
+    if reason is None or (raw is not None and REASONS.get(raw.lower()) == reason):
+        return raw
+    return _WORDS.get(reason) or _NEAREST.get(reason)
+
 
 def canonical_reason(raw: Json, reading: Reading) -> str | None:
     """The canonical reason of a wire reason; None where there is none, or (counted) nobody knows it."""

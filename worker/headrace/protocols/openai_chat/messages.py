@@ -265,7 +265,7 @@ _PIECE_WRITERS: dict[str, Callable[[list[Part]], Json]] = {
 def _content(parts: list[Part], form: str | None, role: str | None, joined: bool) -> Json:
     if not parts:
         return None if role == "assistant" else ""
-    all_text = all(part["type"] == "text" for part in parts)
+    all_text = all(part["type"] == "text" and "cache_control" not in part for part in parts)
     if form == "split" or (form is None and all_text and (joined or len(parts) == 1)):
         return "".join(part.get("text", "") for part in parts)
     return [write_part(part) for part in parts]

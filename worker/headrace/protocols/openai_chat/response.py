@@ -26,7 +26,7 @@ from headrace.errors import WireError
 from headrace.json_text import Json, dumps, loads
 from headrace.protocols.openai_chat import errors
 from headrace.protocols.openai_chat.calls import CallBook
-from headrace.protocols.openai_chat.finish import canonical_reason, outcome
+from headrace.protocols.openai_chat.finish import canonical_reason, outcome, wire_reason
 from headrace.protocols.openai_chat.messages import MESSAGE, read_message, write_pieces
 from headrace.protocols.openai_chat.order import Run
 from headrace.protocols.openai_chat.parts import leave, unknown_part
@@ -77,7 +77,7 @@ _OBJECTS = ("chat.completion", "chat.completion.chunk", "text_completion")
 
 _CHOICE = Table(
     Field("index", "choice_index", LONG),
-    Field("finish_reason", "raw_finish_reason"),
+    Field("finish_reason", "raw_finish_reason", default=None),
     Field("logprobs", "logprobs", JSON),
     *(Other(key, "safety") for key in ("content_filter_results", "content_filter_result", "content_filter_offsets")),
     *(
@@ -157,6 +157,8 @@ def _read_choice(wire: Json, reading: Reading, place: int, layout: Sequence[Run]
         return {"role": "assistant", "parts": [unknown_part("choice", wire, reading)]}, raw
     message: Message = {}
     left = _CHOICE.read(wire, message, ("message", "text", "error"))
+    if "index" not in wire:
+        left.note("absent", "index")
     if "error" in wire and not wire["error"]:
         leave("error", wire["error"], left)
     inner = wire.get("message")
@@ -264,7 +266,7 @@ def write_response(record: CanonicalRecord) -> dict[str, Json]:
     """The response or error body of a record."""
     spelled = spelling(record)
     form = spelled.get("error")
-    messages = record.get("messages", [])
+    messages = _with_reasons(record)
     shape: Any = record
     if messages and "grounding" in messages[0]:
         shape = {**record, "grounding": messages[0]["grounding"]}
@@ -293,20 +295,38 @@ def _write_choices(
     messages: list[Message], body: dict[str, Json], spelled: dict[str, Json], error: Error | None
 ) -> None:
     if messages:
-        body["choices"] = [_write_choice(message) for message in messages]
+        body["choices"] = [_write_choice(message, place) for place, message in enumerate(messages)]
         if "choice_error" in spelled:
             body["choices"][spelled["choice_error"]]["error"] = errors.write_error(error or {}, "object")
     elif spelled.get("choices") != "absent" and "choices" not in body and error is None:
         body["choices"] = []
 
 
-def _write_choice(message: Message) -> Json:
+def _with_reasons(record: CanonicalRecord) -> list[Message]:
+    """The messages; the record's reason is theirs where they have none of their own (as in other protocols)."""
+    messages = record.get("messages", [])
+    reason = record.get("finish_reason")
+    if reason is None or not messages or "finish_reason" in messages[0]:
+        return messages
+    own: Message = {"finish_reason": reason}
+    if "raw_finish_reason" in record:
+        own["raw_finish_reason"] = record["raw_finish_reason"]
+    return [cast(Message, {**own, **message}) for message in messages]
+
+
+def _write_choice(message: Message, place: int) -> Json:
     spelled = spelling(message)
     if spelled.get("choice") == "raw":
         return loads(message["parts"][0]["raw"])
     extras = loads(message["extras"]) if "extras" in message else {}
     inner_extras = extras.pop("message") if type(extras.get("message")) is dict else {}
     body = _CHOICE.write({key: value for key, value in message.items() if key != "extras"}, spelled)
+    absent = spelled.get("absent", ())
+    if "index" not in body and "index" not in absent:
+        body["index"] = place
+    reason = wire_reason(message.get("raw_finish_reason"), message.get("finish_reason"))
+    if reason is not None and "finish_reason" not in absent:
+        body["finish_reason"] = reason
     merge(body, extras)
     body.update(spelled.get("blank", {}))
     inner_spelled = spelled.get("message", {})

@@ -90,7 +90,11 @@ def write_result(part: Part) -> dict[str, Json]:
     form = spelled.get("content")
     if "content" in body or form == "absent":
         return body
-    if form == "list" or len(pieces) > 1 or (pieces and pieces[0]["type"] != "text"):
+    if (
+        form == "list"
+        or len(pieces) > 1
+        or any(piece["type"] != "text" or "cache_control" in piece for piece in pieces)
+    ):
         body["content"] = [_write_piece(piece) for piece in pieces]
     else:
         body["content"] = pieces[0].get("text", "") if pieces else ""

@@ -57,6 +57,9 @@ def write_signature(parts: list[Part], body: dict[str, Json], spelled: dict[str,
     """Put the signature back into the body; returns the parts without it."""
     noted = spelled.get("signature")
     if noted is None:
+        signed = next((part["signature"] for part in parts if part["type"] == "text" and "signature" in part), None)
+        if signed is not None:
+            _set(body, PATHS[0], signed)
         return parts
     at = noted["part"]
     bearer: Any = dict(parts[at])

@@ -202,7 +202,7 @@ def write_tool_choice(choice: ToolChoice) -> Json:
     spelled = spelling(choice)
     mode = choice.get("mode", "auto")
     if mode == "tool":
-        return _NAMED[choice.get("kind", "function")].write(choice, spelled)
+        return _NAMED["custom" if choice.get("kind") == "custom" else "function"].write(choice, spelled)
     if mode == "allowed":
         if "config" not in choice and "allowed" in choice:
             tools = [{"type": "function", "function": {"name": name}} for name in choice["allowed"]]

@@ -97,4 +97,5 @@ def write_usage(usage: Usage) -> dict[str, Json]:
     """The wire object: as it was read, or made of the named fields."""
     if "raw" in usage:
         return cast(dict[str, Json], loads(usage["raw"]))
-    return USAGE.write(usage)
+    spent = {"prompt_tokens": usage.get("input_tokens", 0), "completion_tokens": usage.get("output_tokens", 0)}
+    return {**spent, "total_tokens": sum(spent.values()), **USAGE.write(usage)}
