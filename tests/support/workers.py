@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import os
 import signal
 import subprocess
@@ -75,6 +76,13 @@ class Topics:
         return {f"topics.{name}": getattr(self, name) for name in names}
 
 
+def _die_with_parent() -> None:
+    """A test that is killed leaves no worker behind (Linux)."""
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    if prctl is not None:
+        prctl(1, signal.SIGKILL)
+
+
 class Worker:
     """One `headrace worker` process."""
 
@@ -91,6 +99,7 @@ class Worker:
             stderr=self._output,
             env={**os.environ, **(env or {})},
             start_new_session=True,
+            preexec_fn=_die_with_parent,
         )
 
     @property

@@ -208,7 +208,9 @@ class Lane:
         place = Position(partition.topic, partition.partition, max(0, until - 1))
         await shared.pipeline.bury(waiting, lambda record_id: record_id in shared.published, place)
         self._check(epoch)
-        await self._publish(Batch(), msgspec.structs.replace(self.at, epoch=epoch))
+        rebuilt = msgspec.structs.replace(self.at, epoch=epoch)
+        await self._publish(Batch(), rebuilt)
+        self.at = rebuilt
         self.rebuilding = False
         self._log.info("open calls are rebuilt", calls=len(waiting))
 

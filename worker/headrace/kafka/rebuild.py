@@ -53,7 +53,7 @@ class Published:
         since = max(0, since - 5 * _MINUTE)
         async with self._reading:
             if self._since is None or since < self._since:
-                self._ids.clear()
+                # Read again from further back. What is known stays: other lanes go by it meanwhile.
                 self._positions.clear()
                 self._since = since
             await self._read(self._since)
