@@ -26,7 +26,18 @@ PROTOCOLS = tuple(TARGETS)
 #: Fields of JSON text. ``detail`` and ``format`` are plain text in media and reasoning.
 JSON_FIELDS = frozenset(
     {
-        *("container", "metadata", "safety", "detail", "extras", "grounding", "logprobs", "data", "cache_control", "raw"),
+        *(
+            "container",
+            "metadata",
+            "safety",
+            "detail",
+            "extras",
+            "grounding",
+            "logprobs",
+            "data",
+            "cache_control",
+            "raw",
+        ),
         *("arguments", "caller", "json", "outputs", "parameters", "output_schema", "format", "config", "other"),
         *("response_format", "safety_settings", "stream_options"),
     }
@@ -35,7 +46,18 @@ PLAIN = {"Media": {"detail", "format"}, "Reasoning": {"format"}}
 #: Fields that hold no content: spelling, envelope, and what a codec derives from other fields.
 UNMARKED = frozenset(
     {
-        *("wire", "wire_type", "continuation", "type", "kind", "role", "mode", "allowed_mode", "status", "raw_arguments"),
+        *(
+            "wire",
+            "wire_type",
+            "continuation",
+            "type",
+            "kind",
+            "role",
+            "mode",
+            "allowed_mode",
+            "status",
+            "raw_arguments",
+        ),
         *("arguments_error", "index", "choice_index", "unit", "finish_reason", "raw_finish_reason", "status_reason"),
         *("record_id", "record_type", "call_id", "task_id", "tenant", "request_version", "protocol", "provider"),
         *("capture", "sources", "missing_events", "unknown_types", "schema_version", "normalizer", "chunk_count"),
@@ -110,7 +132,10 @@ class Marker:
             result = part["tool_result"]
             result["kind"] = "function"
             result["content"] = [
-                {"type": "text", **self.fill(shape.ToolResultContent, f"{path}.tool_result.content[0]", {"text", "extras"})},
+                {
+                    "type": "text",
+                    **self.fill(shape.ToolResultContent, f"{path}.tool_result.content[0]", {"text", "extras"}),
+                },
                 {
                     "type": "json",
                     **self.fill(shape.ToolResultContent, f"{path}.tool_result.content[1]", {"json", "cache_control"}),
@@ -121,7 +146,9 @@ class Marker:
         return part
 
 
-def record(protocol: str, record_type: str, drop: frozenset[str] = frozenset()) -> tuple[dict[str, Any], dict[str, str]]:
+def record(
+    protocol: str, record_type: str, drop: frozenset[str] = frozenset()
+) -> tuple[dict[str, Any], dict[str, str]]:
     """A record with a mark at every place, and path -> mark."""
     maker = Marker(drop)
     made = maker.fill(shape.CanonicalRecord, "")
@@ -187,9 +214,7 @@ def silent(made: dict[str, Any], marks: dict[str, str], target: str) -> list[str
     """Places whose mark is in neither the output nor the list."""
     result = convert(made, target, policy="lossy")  # type: ignore[arg-type]
     text = dumps(result.body if result.body is not None else list(result.events or ()))
-    return [
-        path for path, mark in marks.items() if not (found(mark, text) or is_listed(path, result.losses))
-    ]
+    return [path for path, mark in marks.items() if not (found(mark, text) or is_listed(path, result.losses))]
 
 
 PAIRS = [(source, target) for source in PROTOCOLS for target in PROTOCOLS if source != target]

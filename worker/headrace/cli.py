@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from headrace import __version__
-from headrace.commands import config, demo, inspect, normalize, replay, schemas, topics, worker
+from headrace.commands import check, config, convert, demo, inspect, normalize, replay, schemas, topics, worker
 from headrace.commands.page import Page, visible
 from headrace.errors import HeadraceError
 
@@ -24,6 +24,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("normalize")(normalize.normalize)
+app.command("convert")(convert.convert_files)
+app.command("check")(check.check_files)
 app.command("worker")(worker.worker)
 app.command("replay")(replay.replay)
 app.command("inspect")(inspect.inspect)

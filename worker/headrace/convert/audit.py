@@ -13,7 +13,7 @@ from copy import deepcopy
 from typing import Any
 
 from headrace.convert.draft import Draft
-from headrace.convert.matrix import ENVELOPE, SPELLING
+from headrace.convert.matrix import SPELLING, is_envelope, is_spelling
 from headrace.convert.rules.calls import unwrap_google
 from headrace.errors import FramingError
 from headrace.json_text import loads
@@ -40,14 +40,10 @@ def audit_source(draft: Draft) -> None:
             placed.setdefault(origin, []).append(shape)
     for path, field, value in _leaves(draft.source, ""):
         name = f"{path}.{field}" if path else field
-        if name in ENVELOPE or _is_spelling(path, field) or draft.is_accounted(name):
+        if is_envelope(name) or is_spelling(path, field) or draft.is_accounted(name):
             continue
         if not any(shape.get(field) == value for shape in placed.get(path, ())):
             draft.report(name, _CODE)
-
-
-def _is_spelling(path: str, field: str) -> bool:
-    return field in SPELLING and (field != "index" or path.endswith("tool_call"))
 
 
 def _objects(value: Any) -> Iterator[Any]:
@@ -105,7 +101,9 @@ def _compare_part(draft: Draft, message: Any, part: Any, found: Any) -> None:
         mine = deepcopy(part["tool_result"])
         if unwrap_google(mine):
             pieces = zip(mine["content"], found["tool_result"].get("content", ()), strict=False)
-            if all(_same(one.get("json", one.get("text")), other.get("json", other.get("text"))) for one, other in pieces):
+            if all(
+                _same(one.get("json", one.get("text")), other.get("json", other.get("text"))) for one, other in pieces
+            ):
                 found["tool_result"]["content"] = part["tool_result"]["content"]
     _compare_objects(draft, part, found)
 

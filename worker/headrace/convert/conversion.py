@@ -18,7 +18,7 @@ from headrace.convert import audit
 from headrace.convert.codes import Loss
 from headrace.convert.dialects import Dialect, dialect_of
 from headrace.convert.draft import Draft
-from headrace.convert.matrix import ENVELOPE, LOST, SPELLING, fields, matrix
+from headrace.convert.matrix import LOST, fields, is_envelope, is_spelling, matrix
 from headrace.convert.rules import COMPLETIONS, RULES
 from headrace.convert.targets import Target, family_of, target_of
 from headrace.errors import HeadraceError, WireError
@@ -161,7 +161,7 @@ def apply_matrix(draft: Draft) -> None:
     kind = "request" if draft.is_request else "response"
     table, column, dialect = matrix(), draft.target.column, draft.dialect
     for shape, name, place in list(fields(draft.record)):
-        if _is_no_content(name, place) or name not in shape or shape[name] == []:
+        if is_envelope(place) or is_spelling(place.rpartition(".")[0], name) or name not in shape or shape[name] == []:
             continue
         line = table.line(place, kind)
         if line is None:
@@ -175,12 +175,6 @@ def apply_matrix(draft: Draft) -> None:
             draft.lose_json(shape, name, line.code)
         elif lost:
             draft.lose(shape, name, line.code)
-
-
-def _is_no_content(name: str, place: str) -> bool:
-    if place in ENVELOPE:
-        return True
-    return name in SPELLING and (name != "index" or place.endswith("tool_call.index"))
 
 
 def _prune(shape: Any) -> None:
@@ -280,5 +274,3 @@ def _with_names(draft: Draft, body: Json) -> Json:
         return body
     renames = draft.dialect.renames
     return {renames.get(key, key): value for key, value in body.items()}
-
-

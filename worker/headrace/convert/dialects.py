@@ -48,7 +48,9 @@ DIALECTS = {
     dialect.name: dialect
     for dialect in (
         Dialect("openai", frozenset({"openai.chat", "openai.responses"})),
-        Dialect("azure", frozenset({"openai.chat", "openai.responses"}), refuses=frozenset({"parameters.service_tier"})),
+        Dialect(
+            "azure", frozenset({"openai.chat", "openai.responses"}), refuses=frozenset({"parameters.service_tier"})
+        ),
         Dialect("anthropic", frozenset({"anthropic.messages"})),
         Dialect("bedrock", frozenset({"anthropic.messages"}), refuses=frozenset({"parameters.service_tier"})),
         Dialect("google", frozenset({"gemini.generate_content", "gemini.interactions", "gemini.live"})),
@@ -86,7 +88,8 @@ DIALECTS = {
         Dialect(
             "groq",
             _CHAT,
-            refuses=_OPENAI_ONLY | {"parameters.n", "messages[].name", "parameters.logprobs", "parameters.top_logprobs"},
+            refuses=_OPENAI_ONLY
+            | {"parameters.n", "messages[].name", "parameters.logprobs", "parameters.top_logprobs"},
         ),
         Dialect(
             "mistral",
@@ -113,5 +116,7 @@ def dialect_of(name: str | None, protocol: str) -> Dialect | None:
     dialect = DIALECTS.get(name)
     if dialect is None or protocol not in dialect.protocols:
         known = ", ".join(sorted(one.name for one in DIALECTS.values() if protocol in one.protocols))
-        raise DetectionError(f"no provider {name!r} speaks {protocol}", code="unknown_dialect", fix=f"use one of {known}")
+        raise DetectionError(
+            f"no provider {name!r} speaks {protocol}", code="unknown_dialect", fix=f"use one of {known}"
+        )
     return dialect

@@ -12,6 +12,7 @@ from typing import Any
 
 from headrace.convert.codes import CODES, Loss
 from headrace.convert.dialects import Dialect
+from headrace.convert.matrix import ENVELOPE
 from headrace.convert.targets import Target
 from headrace.json_text import Json, dumps, loads
 
@@ -22,9 +23,7 @@ _DEPTH = 2
 class Draft:
     """One conversion under way. ``record`` is the draft itself, ``losses`` what was reported so far."""
 
-    def __init__(
-        self, source: Any, target: Target, source_family: str | None, dialect: Dialect | None = None
-    ) -> None:
+    def __init__(self, source: Any, target: Target, source_family: str | None, dialect: Dialect | None = None) -> None:
         self.source = source
         self.target = target
         self.source_family = source_family
@@ -39,6 +38,13 @@ class Draft:
         # Objects that left the draft are held, so that their identity is never given to another.
         self._held: list[Any] = []
         self.record: Any = self._copied(source, "")
+        self._leave_envelope()
+
+    def _leave_envelope(self) -> None:
+        """What says where the record came from stays with the source."""
+        for path in ENVELOPE:
+            holder, _, field = path.rpartition(".")
+            (self.record.get(holder, {}) if holder else self.record).pop(field, None)
 
     def _copied(self, value: Any, path: str) -> Any:
         if type(value) is dict:

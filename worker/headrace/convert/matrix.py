@@ -30,6 +30,17 @@ ENVELOPE = frozenset(
 SPELLING = frozenset({"wire", "wire_type", "continuation", "index", "raw_arguments", "arguments_error"})
 
 
+def is_envelope(path: str) -> bool:
+    """Whether a path, with or without positions, leads into the envelope."""
+    top = path.partition(".")[0].partition("[")[0]
+    return top in ENVELOPE or path in ENVELOPE
+
+
+def is_spelling(holder: str, field: str) -> bool:
+    """Whether a field of the object at a path only tells spelling. A citation's index is content."""
+    return field in SPELLING and (field != "index" or holder.endswith("tool_call"))
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One place of the record. marks: by column. code: of its loss."""

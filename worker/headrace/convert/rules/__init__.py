@@ -26,6 +26,7 @@ _BOTH = frozenset({"request", "response"})
 _REQUEST, _RESPONSE = frozenset({"request"}), frozenset({"response"})
 
 RULES: tuple[Rule, ...] = (
+    Rule("absent_roles", items.name_roles, _BOTH),
     Rule("request_echo", items.leave_out_echoes, _RESPONSE),
     Rule("spelling", items.drop_spelling, _BOTH),
     Rule("one_answer", turns.keep_one_choice, _RESPONSE),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from headrace.convert.draft import Draft
+from headrace.convert.rules.items import leave_behind
 
 _GAP = "\n\n"
 
@@ -33,13 +34,16 @@ def drop_empty_texts(draft: Draft) -> None:
         kept = [part for part in parts if not _is_empty(part)]
         for part in parts:
             if _is_empty(part):
-                draft.drop(part, "empty_text")
+                draft.note(part, "text", "empty_text")
+                draft.moved(part, "type")
+                leave_behind(draft, part)
         if len(kept) != len(parts):
             message["parts"] = kept
 
 
 def _is_empty(part: Any) -> bool:
-    return part.get("type") == "text" and not part.get("text") and "signature" not in part
+    empty = part.get("type") == "text" and not part.get("text")
+    return empty and "signature" not in part and "citations" not in part
 
 
 # Reasoning

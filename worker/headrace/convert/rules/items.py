@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.canonical.fields import spelling
 from headrace.convert.draft import Draft
-from headrace.convert.matrix import SPELLING
+from headrace.convert.matrix import SPELLING, matrix
 
 #: Kinds of calls that the client itself answers; all others are work of the provider's own tools.
 CLIENT_KINDS = frozenset({"function", "custom", "computer", "shell", "patch", "editor", "memory", "browser"})
@@ -47,6 +47,13 @@ def _leave_out_results(draft: Draft) -> None:
     for message in emptied:
         draft.moved(message, "role")
     draft.record["messages"] = [one for one in draft.messages if not any(one is gone for gone in emptied)]
+
+
+def name_roles(draft: Draft) -> None:
+    """A message that does not say whose it is: the model's in a response, the user's in a request."""
+    for message in draft.messages:
+        if not message.get("role"):
+            message["role"] = "user" if draft.is_request else "assistant"
 
 
 def drop_spelling(draft: Draft) -> None:
@@ -105,6 +112,13 @@ def _name(part: Any) -> str | None:
     inner = part.get(part.get("type", "")) or {}
     name: str | None = (inner.get("name") if type(inner) is dict else None) or part.get("wire_type")
     return name
+
+
+def leave_behind(draft: Draft, part: Any) -> None:
+    """Report what a text that goes says beside its text and citations."""
+    for field in [name for name in part if name not in ("type", "text", "citations", "reasoning", *SPELLING)]:
+        line = matrix().line(f"messages[].parts[].{field}", "response")
+        draft.lose(part, field, line.code if line else "unsupported_field")
 
 
 def make_functions(draft: Draft) -> None:

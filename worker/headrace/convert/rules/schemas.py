@@ -24,11 +24,15 @@ def from_google_schema(schema: Json) -> Json:
 def _is_google(schema: Json) -> bool:
     if type(schema) is not dict:
         return False
-    if schema.get("type") in _TYPES:
+    if _is_type(schema.get("type")):
         return True
     inner = [*schema["properties"].values()] if type(schema.get("properties")) is dict else []
     inner += schema["anyOf"] if type(schema.get("anyOf")) is list else []
     return any(map(_is_google, [*inner, schema.get("items")]))
+
+
+def _is_type(value: Json) -> bool:
+    return type(value) is str and value in _TYPES
 
 
 def _translated(schema: Json) -> Json:
@@ -36,7 +40,7 @@ def _translated(schema: Json) -> Json:
         return schema
     out: dict[str, Json] = {}
     for key, value in schema.items():
-        if key == "type" and value in _TYPES:
+        if key == "type" and _is_type(value):
             out[key] = value.lower()
         elif key in _MAPS and type(value) is dict:
             out[key] = {name: _translated(inner) for name, inner in value.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.convert.draft import Draft, json_of, set_json
+from headrace.convert.matrix import LOST, matrix
 from headrace.convert.rules.calls import CUSTOM_INPUT
 from headrace.convert.rules.formats import read_format, write_format
 from headrace.convert.rules.schemas import from_google_schema
@@ -53,6 +54,7 @@ _TIERS: dict[str, frozenset[str]] = {
 def write_settings(draft: Draft) -> None:
     """Settings whose names or values differ."""
     parameters = draft.record.setdefault("parameters", {})
+    _leave_defaults(draft, parameters)
     _format(draft, parameters)
     _reasoning(draft, parameters)
     _modalities(draft, parameters)
@@ -73,6 +75,25 @@ def write_settings(draft: Draft) -> None:
         draft.added("parameters.max_output_tokens", "default_added", str(_DEFAULT_MAX_TOKENS))
     if draft.target.column in ("gemini",) and "model" in draft.record:
         draft.lose(draft.record, "model", "in_url", draft.record["model"])
+
+
+#: What every API does when it is not told.
+_DEFAULTS = {
+    "n": 1,
+    "logprobs": False,
+    "background": False,
+    "stream": False,
+    "truncation": "disabled",
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+}
+
+
+def _leave_defaults(draft: Draft, parameters: Any) -> None:
+    for name, default in _DEFAULTS.items():
+        line = matrix().line(f"parameters.{name}", "request")
+        if parameters.get(name) == default and line is not None and line.marks[draft.target.column] == LOST:
+            draft.lose(parameters, name, "default_elsewhere")
 
 
 def _same_safety(draft: Draft, value: Any) -> bool:
@@ -239,13 +260,17 @@ def _write_function(draft: Draft, tool: Any) -> None:
             _custom_as_function(draft, tool)
     else:
         draft.lose(tool, "format", "custom_format")
+    if tool.get("defer_loading") is False:
+        draft.lose(tool, "defer_loading", "default_elsewhere")
     schema = json_of(tool, "parameters")
     translated = from_google_schema(schema)
     if translated != schema:
         draft.rewrite(tool, "parameters", dumps(translated))
     if tool["kind"] == "function" and type(translated) is not dict:
         if column in ("anthropic", "responses"):
-            draft.moved(tool, "parameters") if translated is None else draft.note(tool, "parameters", "unsupported_value")
+            draft.moved(tool, "parameters") if translated is None else draft.note(
+                tool, "parameters", "unsupported_value"
+            )
             tool["parameters"] = _ANY_OBJECT
             draft.note(tool, "parameters", "default_added")
         elif "parameters" in tool and translated is None:
@@ -291,11 +316,14 @@ def write_choice(draft: Draft) -> None:
     """The choice of tools, and the switch for parallel calls."""
     record, target = draft.record, draft.target
     choice = record.get("tool_choice")
+    usual = choice is not None and choice.get("mode") in ("auto", "none") and choice.keys() <= {"mode"}
     if choice is not None and not record.get("tools"):
-        draft.lose(record, "tool_choice", "tool_choice", "there are no tools to choose among")
+        code = "default_elsewhere" if usual else "tool_choice"
+        draft.lose(record, "tool_choice", code, "there are no tools to choose among")
         choice = None
     if choice is not None and not _fits(draft, choice):
-        draft.lose(record, "tool_choice", "tool_choice", choice.get("mode"))
+        code = "default_elsewhere" if usual and choice["mode"] == "auto" else "tool_choice"
+        draft.lose(record, "tool_choice", code, choice.get("mode"))
         choice = None
     _parallel(draft, choice)
     if choice is not None and target.family == "openai" and choice.get("mode") == "tool":

@@ -6,7 +6,8 @@ from itertools import groupby
 from typing import Any
 
 from headrace.convert.draft import Draft
-from headrace.convert.matrix import SPELLING, matrix
+from headrace.convert.matrix import SPELLING
+from headrace.convert.rules.items import leave_behind
 
 _SYSTEM = ("system", "developer")
 
@@ -73,16 +74,9 @@ def join_texts(draft: Draft, message: Any, gap: str) -> None:
         whole["text"] = before + part.get("text", "")
         draft.note(part, "text", "texts_joined")
         draft.moved(part, "type", "text")
-        _leave_behind(draft, part)
+        leave_behind(draft, part)
     draft.moved(whole, "text")
     message["parts"] = [part for part in message["parts"] if not any(part is other for other in others)]
-
-
-def _leave_behind(draft: Draft, part: Any) -> None:
-    """What a text says beside its text and citations has no place on the joined one."""
-    for field in [name for name in part if name not in ("type", "text", "citations", "reasoning", *SPELLING)]:
-        line = matrix().line(f"messages[].parts[].{field}", "response")
-        draft.lose(part, field, line.code if line else "unsupported_field")
 
 
 def _shift(draft: Draft, citation: Any, before: str) -> None:
@@ -96,7 +90,10 @@ def _shift(draft: Draft, citation: Any, before: str) -> None:
 def _is_plain(message: Any) -> bool:
     parts = message.get("parts", ())
     return (
-        message["role"] == "system" and "name" not in message and len(parts) == 1 and parts[0].keys() <= {"type", "text"}
+        message["role"] == "system"
+        and "name" not in message
+        and len(parts) == 1
+        and parts[0].keys() <= {"type", "text"}
     )
 
 
@@ -108,7 +105,10 @@ def place_results(draft: Draft) -> None:
     placed: list[Any] = []
     packed = draft.target.results == "packed"
     for message in draft.messages:
-        runs = [list(run) for _, run in groupby(message.get("parts", ()), key=lambda part: part.get("type") == "tool_result")]
+        runs = [
+            list(run)
+            for _, run in groupby(message.get("parts", ()), key=lambda part: part.get("type") == "tool_result")
+        ]
         if not any(run[0].get("type") == "tool_result" for run in runs):
             placed.append(message)
             continue
@@ -182,7 +182,12 @@ def merge_turns(draft: Draft) -> None:
     merged: list[Any] = []
     for message in draft.messages:
         last = merged[-1] if merged else None
-        if last is None or message["role"] != "assistant" or last["role"] != "assistant" or _other_choice(last, message):
+        if (
+            last is None
+            or message["role"] != "assistant"
+            or last["role"] != "assistant"
+            or _other_choice(last, message)
+        ):
             merged.append(message)
             continue
         last["parts"] = [*last.get("parts", ()), *message.get("parts", ())]
@@ -264,7 +269,7 @@ def _join_kind(draft: Draft, message: Any, kind: str) -> None:
         draft.moved(own, "text")
         draft.moved(first, "text")
         draft.moved(part, "type")
-        _leave_behind(draft, part)
+        leave_behind(draft, part)
     message["parts"] = [part for part in message["parts"] if part.get("type") != kind or part is parts[0]]
 
 
