@@ -94,10 +94,9 @@ class Code:
     text: str
 
 
+_BY_SEVERITY: dict[Severity, dict[str, str]] = {"meaning": _MEANING, "context": _CONTEXT, "form": _FORM}
 CODES: dict[str, Code] = {
-    code: Code(severity, text)
-    for severity, texts in (("meaning", _MEANING), ("context", _CONTEXT), ("form", _FORM))
-    for code, text in texts.items()
+    code: Code(severity, text) for severity, texts in _BY_SEVERITY.items() for code, text in texts.items()
 }
 
 

@@ -105,9 +105,9 @@ def convert(
     body: dict[str, Json] | None = written if type(written) is dict else None
     events: tuple[Json, ...] | None = tuple(written) if type(written) is list else None
     if stream and body is not None and not draft.is_request:
-        body, events = None, tuple(codec(target).unfold(body))
+        events, body = tuple(codec(target).unfold(body)), None
     if refused:
-        body = events = None
+        body, events = None, None
     return Conversion(
         record_id=record.get("record_id", ""),
         record_type=record.get("record_type", "request"),
@@ -233,11 +233,11 @@ def _written(draft: Draft) -> Json:
 
 def _live_frames(draft: Draft) -> list[Json]:
     """A session's setup, and the history as client content."""
-    record = draft.record
+    record: Any = draft.record
     messages = record.get("messages", [])
     system = [message for message in messages if message.get("role") == "system"]
     history = [message for message in messages if message.get("role") != "system"]
-    setup = codec("gemini.live").write_request({**record, "messages": system})
+    setup = codec("gemini.live").write_request(record | {"messages": system})
     frames: list[Json] = [{"from": "client", "frame": setup}]
     if history:
         turns = codec(_CONTENTS).write_request({"messages": history})["contents"]

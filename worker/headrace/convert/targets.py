@@ -14,7 +14,8 @@ class Target:
 
     column: its column in the matrix. family: whose signatures it takes. api_version: what is written for.
     results: a tool result stands ``alone`` in a message, or results are ``packed`` into one user message.
-    results_apart: that message holds nothing else. mid_system: system messages may stand anywhere. developer: it has that role.
+    results_apart: that message holds nothing else. mid_system: system messages may stand anywhere. developer: it has
+    that role.
     call_id: pattern of valid call ids, None for any; call_prefix: what ids made here begin with.
     object_arguments: arguments are an object, never a string. tool_choice: modes it has. result_error: how a failed
     result is told: ``mark`` (a field of its own) or ``text``. media: kinds in a user's message; result_media: in a

@@ -268,9 +268,8 @@ def _write_function(draft: Draft, tool: Any) -> None:
         draft.rewrite(tool, "parameters", dumps(translated))
     if tool["kind"] == "function" and type(translated) is not dict:
         if column in ("anthropic", "responses"):
-            draft.moved(tool, "parameters") if translated is None else draft.note(
-                tool, "parameters", "unsupported_value"
-            )
+            if translated is not None:
+                draft.note(tool, "parameters", "unsupported_value")
             tool["parameters"] = _ANY_OBJECT
             draft.note(tool, "parameters", "default_added")
         elif "parameters" in tool and translated is None:

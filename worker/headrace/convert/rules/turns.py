@@ -130,7 +130,7 @@ def place_results(draft: Draft) -> None:
 
 
 def _place_rest(draft: Draft, message: Any, run: list[Any], placed: list[Any]) -> None:
-    last = placed[-1] if placed else None
+    last: Any = placed[-1] if placed else None
     role = "user" if message.get("role") == "tool" else message["role"]
     same = last is not None and draft.origin(last) == draft.origin(message) and last["role"] == role
     if same and not draft.target.results_apart and draft.target.results == "packed":
