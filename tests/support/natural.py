@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import typing
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -30,8 +29,6 @@ from openai.lib.streaming.responses._responses import ResponseStreamState
 from openai.types.chat import completion_create_params
 from openai.types.responses import response_create_params
 from pydantic import TypeAdapter, ValidationError
-
-from headrace.json_text import loads
 
 #: What only the protocol's own reader puts into a record.
 OWN_READER = frozenset({"wire", "extras", "continuation"})
@@ -183,7 +180,7 @@ def differences(ours: Any, theirs: Any, path: str = "") -> Iterator[tuple[str, A
     elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
         for our, their in zip(ours, theirs, strict=True):
             yield from differences(our, their, f"{path}[]")
-    elif (ours != theirs or type(ours) is not type(theirs)) and not _same_json(ours, theirs):
+    elif (ours != theirs or isinstance(ours, bool) != isinstance(theirs, bool)) and not _same_json(ours, theirs):
         yield path, ours, theirs
 
 

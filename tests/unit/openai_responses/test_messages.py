@@ -119,17 +119,18 @@ def test_a_history_of_another_protocol_is_written_as_items() -> None:
             "role": "user",
             "content": [
                 {"type": "input_text", "text": "hi"},
-                {"type": "input_image", "image_url": "data:image/png;base64,AAAA"},
+                {"type": "input_image", "image_url": "data:image/png;base64,AAAA", "detail": "auto"},
             ],
         },
         {
             "type": "message",
             "id": "m",
+            "status": "completed",
             "role": "assistant",
             "content": [{"type": "output_text", "text": "a", "annotations": []}],
         },
         {"type": "function_call", "call_id": "call_9", "name": "f", "arguments": '{"a":1}'},
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "b", "annotations": []}]},
+        {"type": "message", "role": "assistant", "content": "b"},
         {"type": "function_call_output", "call_id": "call_9", "output": "ok"},
     ]
 

@@ -97,7 +97,7 @@ def test_usage_of_another_protocol_is_written_with_its_details() -> None:
     )
     assert body["usage"] == {
         "input_tokens": 3,
-        "input_tokens_details": {"cached_tokens": 0},
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
         "output_tokens": 2,
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": 5,

@@ -16,13 +16,21 @@ Entry = Field | Other
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Where an item has its result: ``key`` (inside ``parent`` where given), typed parts or plain objects."""
+    """Where an item has its result: ``key`` (inside ``parent`` where given), typed parts or plain objects.
+
+    form: "string" (for one plain text, else a list), "list" or "object" (for one piece): the usual one. text, image:
+    wire types of pieces without one. demanded: the key is there, null, before there is a result.
+    """
 
     key: str
     parent: str = ""
     typed: bool = False
     media: str = ""
     error: str = ""
+    form: str = "string"
+    text: str = "input_text"
+    image: str = "input_image"
+    demanded: bool = False
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -108,9 +116,7 @@ def _argument(*keys: str) -> tuple[Other, ...]:
     return tuple(Other(key, "tool_call.arguments") for key in keys)
 
 
-def _output(
-    wire_type: str, kind: str, key: str, *data: str, typed: bool = False, name: str = "name", answers: str = ""
-) -> ItemType:
+def _output(wire_type: str, kind: str, result: Result, *data: str, name: str = "name", answers: str = "") -> ItemType:
     """The result of a call, as an item of its own."""
     table = Table(
         Const("type", wire_type),
@@ -129,7 +135,7 @@ def _output(
         table,
         kind,
         role="tool",
-        result=Result(key, typed=typed),
+        result=result,
         answers=answers,
         continuation=("caller",),
     )
@@ -158,6 +164,8 @@ _REASONING = Table(
     *_ANY,
 )
 
+_TYPED, _PLAIN = Result("output", typed=True), Result("output")
+_SCREENSHOT = Result("output", typed=True, form="object", image="computer_screenshot")
 _SOURCES = Result("sources", parent="action")
 _ACTION = Field("action", "tool_call.arguments", JSON)
 
@@ -192,7 +200,7 @@ ITEM_TYPES: dict[str, ItemType] = {
             name="code_interpreter",
             # xAI sends the code as an argument string, under the name of its own tool.
             arguments="arguments",
-            result=Result("outputs", typed=True),
+            result=Result("outputs", typed=True, form="list", text="logs", image="image", demanded=True),
             own_id=False,
             continuation=("container_id",),
         ),
@@ -234,15 +242,15 @@ ITEM_TYPES: dict[str, ItemType] = {
             Other("execution", "detail"),
             name="tool_search",
         ),
-        _output("function_call_output", "function", "output", typed=True),
-        _output("custom_tool_call_output", "custom", "output", typed=True),
-        _output("multi_agent_call_output", "agent", "output", typed=True, name="action"),
-        _output("program_output", "code", "result"),
-        _output("computer_call_output", "computer", "output", "acknowledged_safety_checks", typed=True),
-        _output("local_shell_call_output", "shell", "output", answers="local_shell_call"),
-        _output("shell_call_output", "shell", "output", "max_output_length"),
-        _output("apply_patch_call_output", "patch", "output"),
-        _output("tool_search_output", "search", "tools", "execution", answers="tool_search_call"),
+        _output("function_call_output", "function", _TYPED),
+        _output("custom_tool_call_output", "custom", _TYPED),
+        _output("multi_agent_call_output", "agent", _TYPED, name="action"),
+        _output("program_output", "code", Result("result")),
+        _output("computer_call_output", "computer", _SCREENSHOT, "acknowledged_safety_checks"),
+        _output("local_shell_call_output", "shell", _PLAIN, answers="local_shell_call"),
+        _output("shell_call_output", "shell", _PLAIN, "max_output_length"),
+        _output("apply_patch_call_output", "patch", _PLAIN),
+        _output("tool_search_output", "search", Result("tools"), "execution", answers="tool_search_call"),
         _data("compaction", "encrypted_content", continuation=("encrypted_content",)),
         _data("mcp_list_tools", "server_label", "tools", "error"),
         _data("mcp_approval_request", "server_label", "name", "arguments"),

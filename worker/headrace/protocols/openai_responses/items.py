@@ -17,6 +17,7 @@ from headrace.canonical.shape import Media, Part, ToolCall, ToolResult, ToolResu
 from headrace.errors import WireError
 from headrace.json_text import Json, dumps, loads
 from headrace.protocols.openai_responses import reasoning
+from headrace.protocols.openai_responses.ids import ItemIds
 from headrace.protocols.openai_responses.item_types import ITEM_TYPES, WRITTEN_AS, ItemType, Result
 from headrace.protocols.openai_responses.parts import split_data_url, unknown_part
 from headrace.protocols.openai_responses.results import read_output, write_output
@@ -56,7 +57,14 @@ class Links:
 
 
 def read_item(
-    item: Json, item_type: ItemType | None, index: int, position: tuple[int, int], links: Links, reading: Reading
+    item: Json,
+    item_type: ItemType | None,
+    index: int,
+    position: tuple[int, int],
+    links: Links,
+    reading: Reading,
+    *,
+    output: bool,
 ) -> list[Part]:
     """The parts of one item. index: calls before it in its message; position: of (message, part), for ids."""
     if item_type is None:
@@ -77,6 +85,8 @@ def read_item(
         part["wire_type"] = item_type.type
         if item_type.part == "reasoning":
             followers = [_odd(odd, reading) for odd in reasoning.read_texts(item, part, left)]
+    if "id" not in item and (output or item_type.part == "reasoning"):
+        left.note("absent", "id")
     stars = [key for key in item_type.continuation if item.get(key)]
     if stars:
         part["continuation"] = stars
@@ -166,6 +176,8 @@ def _read_inner_result(
     where = item_type.result
     if where is None:
         return []
+    if where.demanded and where.key not in item:
+        left.note("absent", where.key)
     for key in where.keys:
         if key in item and item[key] is None:
             left.note("null", key)
@@ -203,7 +215,7 @@ def _set_error(result: ToolResult, error: Json) -> None:
 
 def _read_content(output: Json, where: Result, reading: Reading) -> tuple[list[ToolResultContent], str | None]:
     if not where.media or not is_text(output):
-        return read_output(output, where.typed, reading)
+        return read_output(output, where, reading)
     split = split_data_url(output)
     media: Media = {"mime_type": split[0], "data": split[1]} if split else {"data": output}
     media["kind"] = where.media
@@ -252,7 +264,7 @@ def _odd(odd: reasoning.Odd, reading: Reading) -> Part:
 # --- writing ----------------------------------------------------------------------------------------------
 
 
-def write_items(parts: list[Part]) -> list[Json]:
+def write_items(parts: list[Part], ids: ItemIds) -> list[Json]:
     """The items of parts that are no message content; raises WireError for a part no item can be."""
     items: list[Json] = []
     lead: tuple[ItemType, dict[str, Json]] | None = None
@@ -270,6 +282,7 @@ def write_items(parts: list[Part]) -> list[Json]:
             _write_inner_result(part, lead[1], item_type)
             continue
         item = _write_item(part, item_type)
+        ids.give(item, spelling(part))
         lead = (item_type, item)
         items.append(item)
     return items
@@ -311,8 +324,11 @@ def _write_call(part: Part, item_type: ItemType, spelled: dict[str, Json]) -> di
     item = item_type.table.write(shape, spelled)
     if item_type.name and item.get("name") == item_type.name and "named" not in spelled:
         del item["name"]
-    if item_type.own_id and "call_id" not in item and "call_id" not in spelled.get("absent", ()):
+    if item_type.own_id and "call_id" not in {*item, *spelled.get("absent", ())} and call["id"] != item.get("id"):
         item["call_id"] = call["id"]
+    where = item_type.result
+    if where and where.demanded and where.key not in {*item, *spelled.get("absent", ())}:
+        item[where.key] = None
     key = item_type.arguments
     if spelled.get("arguments") == "value":
         item[key] = loads(call["arguments"])
@@ -336,7 +352,7 @@ def _write_result(part: Part, item: dict[str, Json], item_type: ItemType, spelle
             item["call_id"] = spelled["linked"]
     where = item_type.result
     if where and where.key not in item and "output" not in spelled.get("absent", ()):
-        item[where.key] = write_output(part["tool_result"].get("content", []), spelled.get("output"))
+        item[where.key] = write_output(part["tool_result"].get("content", []), where, spelled.get("output"))
 
 
 def _write_inner_result(part: Part, item: dict[str, Json], item_type: ItemType) -> None:
@@ -355,4 +371,4 @@ def _write_inner_result(part: Part, item: dict[str, Json], item_type: ItemType) 
             f"data:{media['mime_type']};base64,{media['data']}" if "mime_type" in media else media["data"]
         )
         return
-    holder[where.key] = write_output(pieces, form)
+    holder[where.key] = write_output(pieces, where, form)

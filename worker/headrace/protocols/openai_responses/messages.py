@@ -22,6 +22,7 @@ from headrace.canonical.fields import NAME, Const, Field, Leftover, Other, Table
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import Message, Part
 from headrace.json_text import Json
+from headrace.protocols.openai_responses.ids import ItemIds
 from headrace.protocols.openai_responses.item_types import ITEM_TYPES, ItemType
 from headrace.protocols.openai_responses.items import Links, read_item, write_items
 from headrace.protocols.openai_responses.parts import default_text, is_content, read_part, write_part
@@ -40,6 +41,8 @@ _CONTENT = ("content",)
 _ITEM_REFERENCE = ITEM_TYPES["item_reference"]
 #: A message item's keys when it is only a role and a text: the commonest of all.
 _SHORT = {"role", "content"}
+#: What the assistant's messages must have besides role and content.
+_DEMANDED = ("id", "status")
 
 
 def read_messages(items: Iterable[Json], reading: Reading, *, output: bool, first: int = 0) -> list[Message]:
@@ -81,7 +84,7 @@ class _Reader:
             item_type = _ITEM_REFERENCE
         message = self._message_for(item, item_type)
         position = (self.first + len(self.messages) - 1, len(message["parts"]))
-        parts = read_item(item, item_type, self._calls, position, self.links, self.reading)
+        parts = read_item(item, item_type, self._calls, position, self.links, self.reading, output=self.output)
         self._calls += parts[0]["type"] == "tool_call"
         message["parts"] += parts
 
@@ -110,13 +113,12 @@ class _Reader:
             self._turn = None
             message: Message = {}
             self.messages.append(message)
-            parts = _read_message(item, message, self.reading, 0)
-            message["parts"] = parts
+            message["parts"] = _read_message(item, message, self.reading, 0, output=self.output)
             return
         message = self._open_turn() if self._turn is None or self._has_message else self._turn
         self._has_message = True
         own: Message = {}
-        parts = _read_message(item, own, self.reading, len(message["parts"]))
+        parts = _read_message(item, own, self.reading, len(message["parts"]), output=self.output)
         if "id" in own:
             for part in parts:
                 part["provider_item_id"] = own["id"]
@@ -132,10 +134,12 @@ def _role(item: Json, item_type: ItemType | None) -> str:
     return "tool" if type(name) is str and name.endswith("_output") else "assistant"
 
 
-def _read_message(item: dict[str, Json], message: Message, reading: Reading, position: int) -> list[Part]:
+def _read_message(
+    item: dict[str, Json], message: Message, reading: Reading, position: int, *, output: bool
+) -> list[Part]:
     """Fill a message from its item; returns the content parts. position: parts that precede them."""
     content: Any = item.get("content")
-    if item.keys() == _SHORT and item["role"] and is_text(item["role"]) and is_text(content):
+    if not output and item.keys() == _SHORT and item["role"] and is_text(item["role"]) and is_text(content):
         message["role"] = item["role"]
         message["wire"] = '{"absent":["type"],"content":"string"}'
         return [{"type": "text", "text": content}]
@@ -151,8 +155,21 @@ def _read_message(item: dict[str, Json], message: Message, reading: Reading, pos
         _spell_content(item, left)
     if not parts:
         left.wire["message"] = position
+    form = _likely_form(message, parts, output)
+    if type(content) is list and form == "string":
+        left.wire["content"] = form = "list"
+    if output or form == "list":
+        for key in _DEMANDED:
+            if key not in item:
+                left.note("absent", key)
     left.store(message)
     return parts
+
+
+def _likely_form(message: Message, parts: Sequence[Part], output: bool) -> str:
+    """A text of the assistant in a history is a string: a list of its parts must have an id and a status."""
+    is_output = output or message.get("role") != "assistant" or "id" in message or len(parts) != 1
+    return "list" if is_output or parts[0].keys() != {"type", "text"} or parts[0]["type"] != "text" else "string"
 
 
 def _spell_content(item: dict[str, Json], left: Leftover) -> None:
@@ -167,25 +184,29 @@ def _spell_content(item: dict[str, Json], left: Leftover) -> None:
 # --- writing ----------------------------------------------------------------------------------------------
 
 
-def write_messages(messages: Iterable[Message]) -> list[Json]:
-    """The items of messages; raises WireError for a part that no item can be."""
+def write_messages(messages: Iterable[Message], *, output: bool = False, seed: str = "") -> list[Json]:
+    """The items of messages; raises WireError for a part that no item can be.
+
+    output: they are a response's output. seed: what ids derive from that the record lacks: the response's own id.
+    """
     items: list[Json] = []
+    ids = ItemIds(seed, output=output)
     for message in messages:
-        items += _write_message(message)
+        items += _write_message(message, ids)
     return items
 
 
-def _write_message(message: Message) -> list[Json]:
+def _write_message(message: Message, ids: ItemIds) -> list[Json]:
     spelled = spelling(message)
     parts = message.get("parts", [])
     items: list[Json] = []
     first = True
     for content, run in _runs(parts, spelled.get("message")):
         if content:
-            items.append(_write_message_item(message, run, spelled, first))
+            items.append(_write_message_item(message, run, spelled, ids, first=first))
             first = False
         else:
-            items += write_items(run)
+            items += write_items(run, ids)
     return items
 
 
@@ -209,18 +230,26 @@ def _runs(parts: Sequence[Part], empty: int | None) -> Iterable[tuple[bool, list
         yield True, []
 
 
-def _write_message_item(message: Message, parts: list[Part], spelled: dict[str, Json], first: bool) -> dict[str, Json]:
+def _write_message_item(
+    message: Message, parts: list[Part], spelled: dict[str, Json], ids: ItemIds, *, first: bool
+) -> dict[str, Json]:
     """One message item. Only the first of a message has its id: ids are unique."""
     shape: Any = message if first else {key: value for key, value in message.items() if key != "id"}
     item = _MESSAGE.write(shape, spelled)
-    if "content" not in item and "content" not in spelled.get("absent", ()):
-        item["content"] = write_content(message.get("role"), parts, spelled)
+    absent = spelled.get("absent", ())
+    form = spelled.get("content") or _likely_form(shape, parts, ids.output)
+    if "content" not in item and "content" not in absent:
+        item["content"] = _write_content(message.get("role"), parts, form)
+    if ids.output or (message.get("role") == "assistant" and form == "list"):
+        ids.give(item, spelled)
+        if "status" not in {*item, *absent}:
+            item["status"] = "completed"
     return item
 
 
-def write_content(role: object, parts: Sequence[Part], spelled: dict[str, Json]) -> Json:
-    """A message item's content: a string where it was one, else a list."""
-    if spelled.get("content") == "string" and len(parts) == 1 and "text" in parts[0]:
+def _write_content(role: object, parts: Sequence[Part], form: str) -> Json:
+    """A message item's content: a string or a list."""
+    if form == "string" and len(parts) == 1 and "text" in parts[0]:
         return parts[0]["text"]
     usual = default_text(role)
     return [write_part(part, usual) for part in parts]

@@ -19,9 +19,9 @@ _CACHE = Field("prompt_cache_breakpoint", "cache_control", JSON)
 _SCREEN = (
     Field("image_url", "media.uri"),
     Field("file_id", "media.file_id"),
-    Field("detail", "media.detail"),
     Other("transformation", "media.metadata"),
 )
+_DETAIL = Field("detail", "media.detail")
 _FILE = (
     Field("file_data", "media.data"),
     Field("file_url", "media.uri"),
@@ -40,8 +40,8 @@ _KNOWN: dict[str, tuple[str, str, tuple[Field | Other, ...]]] = {
     "reasoning_text": ("reasoning", "", (Field("text", "reasoning.text"),)),
     "summary_text": ("reasoning", "", (Field("text", "reasoning.text"),)),
     "encrypted_content": ("reasoning", "", (Field("encrypted_content", "reasoning.encrypted"),)),
-    "input_image": ("media", "image", _SCREEN),
-    "computer_screenshot": ("media", "image", _SCREEN),
+    "input_image": ("media", "image", (*_SCREEN, Field("detail", "media.detail", default="auto"))),
+    "computer_screenshot": ("media", "image", (*_SCREEN, _DETAIL)),
     "input_file": ("media", "file", _FILE),
     "input_audio": ("media", "audio", _AUDIO),
     # Outputs of code_interpreter_call.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from headrace.canonical.fields import (
@@ -61,6 +62,8 @@ _RESPONSE = Table(
 _COUNT = Table(Field("input_tokens", "usage.input_tokens", LONG))
 _APART = ("output", "usage", "error", "tools", "tool_choice")
 _OPEN = ("in_progress", "queued")
+#: What a response echoes of its request in any case, as it is where the request says nothing.
+_ALWAYS: dict[str, Json] = {"tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
 
 
 def read_response(body: dict[str, Json], reading: Reading, layout: Any = None) -> CanonicalRecord:
@@ -79,6 +82,9 @@ def read_response(body: dict[str, Json], reading: Reading, layout: Any = None) -
     left = _RESPONSE.read(body, record, _APART)
     _read_output(body, record, left, reading)
     read_declared(body, record, left, reading)
+    for key in _ALWAYS:
+        if key not in body:
+            left.note("absent", key)
     _read_usage(body, record, left)
     _read_error(body, record, left)
     _spell_status(body, record, left)
@@ -166,8 +172,11 @@ def write_response(record: CanonicalRecord) -> dict[str, Json]:
         if spelled["status"] is not None:
             written["status"] = spelled["status"]
     if "output" not in written and "output" not in spelled.get("absent", ()):
-        written["output"] = write_messages(record.get("messages", []))
+        seed = record.get("response_id", "")
+        written["output"] = write_messages(record.get("messages", []), output=True, seed=seed)
     write_declared(record, written)
+    for key in _ALWAYS.keys() - written.keys() - set(spelled.get("absent", ())):
+        written[key] = deepcopy(_ALWAYS[key])
     if spelled.get("usage") == "count":
         written.update(_COUNT.write(record, {}))
     elif "usage" in record:

@@ -5,7 +5,8 @@ A namespace is one tool of kind "namespace", followed by the tools in it, each w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import Any
 
 from headrace.canonical.fields import (
@@ -78,6 +79,8 @@ _MCP = Table(
 _BUILT_IN = Table(
     Field("type", "wire_type"), Field("name", "name", NAME), Field("defer_loading", "defer_loading", BOOL)
 )
+#: What a function must have, if only null.
+_DEMANDED = ("parameters", "strict")
 _OWN_NAMES = ("function", "custom", "namespace")
 _TABLES = {"mcp": _MCP, "function": _TOOL, "custom": _TOOL, "namespace": _TOOL, "tool_search": _TOOL}
 
@@ -120,8 +123,12 @@ def _read_tool(tool: Json, namespace: str | None, reading: Reading) -> list[Tool
         if shape.get("name") == known:
             left.wire["named"] = True
         shape.setdefault("name", known)
-    if type(members) is list:
-        left.wire["tools"] = len(members)
+    if known == "namespace":
+        left.wire["tools"] = len(members) if type(members) is list else None
+    elif known == "function":
+        for key in _DEMANDED:
+            if key not in tool:
+                left.note("absent", key)
     left.store(shape)
     _place(shape, namespace)
     if type(members) is not list:
@@ -136,26 +143,39 @@ def _place(shape: Tool, namespace: str | None) -> Tool:
     return shape
 
 
-def write_tools(shapes: Iterable[Tool]) -> list[Json]:
+def write_tools(shapes: Sequence[Tool]) -> list[Json]:
     """The wire's list of tools; members of a namespace go back into it."""
     tools: list[Json] = []
     open_lists: list[tuple[list[Json], int]] = [(tools, -1)]
-    for shape in shapes:
+    for place, shape in enumerate(shapes):
         spelled = spelling(shape)
         tool = _write_tool(shape, spelled)
         while open_lists[-1][1] == len(open_lists[-1][0]):
             open_lists.pop()
         open_lists[-1][0].append(tool)
-        members = spelled.get("tools")
+        members = spelled["tools"] if "tools" in spelled else _members(shapes, place)
         if members is not None:
             tool["tools"] = []
             open_lists.append((tool["tools"], members))
     return tools
 
 
+def _members(shapes: Sequence[Tool], place: int) -> int | None:
+    """How many tools that follow a namespace are in it; None for any other tool."""
+    if shapes[place].get("kind") != "namespace":
+        return None
+    name = shapes[place].get("name")
+    return sum(1 for _ in takewhile(lambda shape: shape.get("namespace") == name, shapes[place + 1 :]))
+
+
 def _write_tool(shape: Tool, spelled: dict[str, Json]) -> Json:
     if spelled.get("form") == "value":
         return loads(shape["config"])
+    if shape.get("kind") == "function":
+        # Of another protocol it may have that one's type.
+        function = {**_TOOL.write(shape, spelled), "type": "function"}
+        missing = set(_DEMANDED) - function.keys() - set(spelled.get("absent", ()))
+        return {**function, **dict.fromkeys(missing)}
     wire_type = shape.get("wire_type", "")
     table = _TABLES.get(wire_type) or (_BUILT_IN if wire_type or shape.get("kind") not in TOOL_KINDS else _TOOL)
     tool = table.write(shape, spelled)

@@ -40,8 +40,11 @@ _DETAIL = (
     "context_details",
 )
 #: What a usage object that was not read from this protocol is written with.
-_ALWAYS = ("input_tokens", "cache_read_tokens", "output_tokens", "reasoning_tokens", "total_tokens")
-_WRITTEN = Table(*(entry for entry in _NAMED if entry.name in (*_ALWAYS, "cache_write_tokens")))
+_ALWAYS = (
+    *("input_tokens", "cache_read_tokens", "cache_write_tokens"),
+    *("output_tokens", "reasoning_tokens", "total_tokens"),
+)
+_WRITTEN = Table(*(entry for entry in _NAMED if entry.name in _ALWAYS), *(Other(path, "detail") for path in _DETAIL))
 
 _USAGE = Table(*_NAMED, *(Other(path, "detail") for path in _DETAIL))
 
@@ -70,4 +73,5 @@ def write_usage(usage: Usage) -> Json:
     """The usage object as it was, or one of the named fields."""
     if "raw" in usage:
         return loads(usage["raw"])
-    return _WRITTEN.write({**dict.fromkeys(_ALWAYS, 0), **usage}, {})
+    spent = {"total_tokens": usage.get("input_tokens", 0) + usage.get("output_tokens", 0)}
+    return _WRITTEN.write({**dict.fromkeys(_ALWAYS, 0), **spent, **usage}, {})
