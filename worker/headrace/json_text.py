@@ -8,6 +8,7 @@ infinities are not JSON and stay refused (RFC 8259, section 6).
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, NoReturn
 
 import msgspec
@@ -36,7 +37,7 @@ def _loads_lenient(text: bytes | str, refused: Exception) -> Json:
     if isinstance(text, bytes) and b"\\u" not in text:
         raise FramingError(str(refused), code="bad_json", fix="send one complete JSON value") from None
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except RecursionError:
         raise _too_deep() from None
     except ValueError as error:
@@ -56,6 +57,14 @@ def dumps(value: Json) -> str:
 
 def _too_deep() -> FramingError:
     return FramingError("JSON is nested too deeply", code="nesting_too_deep", fix="send less nested JSON")
+
+
+def _finite(digits: str) -> float:
+    """As the first reader: what is past the largest double would come back as null."""
+    number = float(digits)
+    if number in (math.inf, -math.inf):
+        raise ValueError(f"number out of range: {digits[:40]}")
+    return number
 
 
 def _refuse_constant(name: str) -> NoReturn:

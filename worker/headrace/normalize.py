@@ -18,6 +18,7 @@ from itertools import pairwise
 import msgspec
 
 from headrace import records
+from headrace.canonical import added
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import CanonicalRecord, DeadLetter
 from headrace.capture import detection
@@ -103,7 +104,10 @@ def response(capture: Capture) -> Normalized:
             reading = Reading(capture.call_id, "response", tenant=capture.tenant)
             shape = _codec(origin).read_response(framed.events[0].value, reading, None)
             return Normalized([_finish_response(shape, reading, origin)])
-        return _folded(origin, framed, first_ordinal=0, reason="no_terminal_event")
+        made = _folded(origin, framed, first_ordinal=0, reason="no_terminal_event")
+        if not made.records and not made.dead_letters:
+            raise WireError("the body holds no event", code="empty_body", fix="send the body of the response")
+        return made
     except (FramingError, WireError) as unreadable:
         if not _is_http_error(capture.http):
             raise
@@ -116,11 +120,7 @@ def stream(facts: CallFacts, pieces: Sequence[Piece], *, first_ordinal: int) -> 
     Whether a response ended is the wire's own evidence; `end` and `error` captures only say why it did not.
     """
     streamed = [piece for piece in pieces if piece.kind == "stream"]
-    origin = Origin(
-        facts,
-        tuple(Coordinates(piece.topic, piece.partition, piece.offset, piece.timestamp) for piece in pieces),
-        tuple(piece.captured_at for piece in streamed if piece.captured_at is not None),
-    )
+    origin = _stream_origin(facts, pieces)
     framed = Framed(form="sse")
     for run in _runs(streamed):
         part = _run_events(run, facts.http)
@@ -139,9 +139,27 @@ def stream(facts: CallFacts, pieces: Sequence[Piece], *, first_ordinal: int) -> 
             record["status"], record["status_reason"] = "incomplete", "missing_pieces"
     if failure is not None and made.records and not made.complete:
         record = made.records[-1]
-        record["status"] = "failed"
-        record.setdefault("error", {"type": "transport_error", "message": failure.message or "the stream broke off"})
+        added.fail(record)
+        if "error" not in record:
+            added.add_error(record, type="transport_error", message=failure.message or "the stream broke off")
     return made
+
+
+def silence(facts: CallFacts, pieces: Sequence[Piece]) -> Normalized:
+    """Pieces without a single event: the call ended, or was given up, before any answer came."""
+    reading = Reading(facts.call_id, "response", tenant=facts.tenant)
+    shape: CanonicalRecord = {"status": "incomplete", "status_reason": _reason(pieces), "chunk_count": 0}
+    return Normalized([_finish_response(shape, reading, _stream_origin(facts, pieces))], complete=False)
+
+
+def _stream_origin(facts: CallFacts, pieces: Sequence[Piece]) -> Origin:
+    """Coordinates of all pieces; times of the wire, where it gave any."""
+    streamed = [piece for piece in pieces if piece.kind == "stream"] or pieces
+    return Origin(
+        facts,
+        tuple(Coordinates(piece.topic, piece.partition, piece.offset, piece.timestamp) for piece in pieces),
+        tuple(piece.captured_at for piece in streamed if piece.captured_at is not None),
+    )
 
 
 # Bodies and pieces to events
@@ -255,12 +273,11 @@ def _folded_record(origin: Origin, folded: Folded, ordinal: int, reason: str) ->
 def _finish_response(shape: CanonicalRecord, reading: Reading, origin: Origin) -> CanonicalRecord:
     http = origin.facts.http
     if _is_http_error(http) and http is not None and http.status is not None:
-        shape["status"] = "failed"
+        added.fail(shape)
         shape.setdefault("error", {})["http_status"] = http.status
     if http is not None and "error" in shape:
         request_id = next((http.headers[name] for name in _REQUEST_ID_HEADERS if name in http.headers), None)
-        if request_id and "request_id" not in shape["error"]:
-            shape["error"]["request_id"] = request_id
+        added.add_error(shape, request_id=request_id or None)
     return records.finish(shape, reading, origin.facts, origin.coordinates, origin.captured)
 
 

@@ -62,8 +62,9 @@ class Batch:
     """What one batch became.
 
     records and dead_letters come with the place in the batch of the message that brought them about (-1 for a
-    deadline), in that order. consumed counts messages, duplicates counts pieces and bodies emitted before. waiting:
-    states that had a share here and expect more, with the number of records they gave so far.
+    deadline), in that order. consumed counts messages. duplicates counts captures that bring nothing new: pieces and
+    bodies that were there before, and what only follows the end of a complete response (an `end`, a terminator).
+    waiting: states that had a share here and expect more, with the number of records they gave so far.
     """
 
     records: list[tuple[int, CanonicalRecord]] = field(default_factory=list)
@@ -245,12 +246,12 @@ class Pipeline:
         offers = []
         for share in shares:
             try:
-                offers.append((share, self._offer(share)))
+                offers.append((share, self._offer(share, batch)))
             except Exception as fault:
                 batch.dead_letters.append((share.index, _fault_letter(fault, share)))
         return offers
 
-    def _offer(self, share: _Share) -> _Offer:
+    def _offer(self, share: _Share, batch: Batch) -> _Offer:
         last = share.captures[-1].source
         common: dict[str, Any] = {
             "key": share.key,
@@ -263,6 +264,7 @@ class Pipeline:
         if share.is_body:
             return _Offer(Append(packed=None, last=0, hard=0, whole=True, **common))
         pieces = in_order([Fragment(share.facts, tuple(_piece(capture) for capture in share.captures))])
+        batch.duplicates += len(share.captures) - len(pieces)
         fragment = Fragment(share.facts, tuple(pieces))
         ends = self._ends(share, pieces)
         packed = None if ends["whole"] else pack(fragment)
@@ -362,13 +364,19 @@ class Pipeline:
         """Fold a ready segment into records; the state is closed after the batch is published."""
         facts = facts_of(fragments)
         pieces, leftover = _segment(in_order(fragments), answer)
+        batch.duplicates += sum(len(fragment.pieces) for fragment in fragments) - len(pieces) - len(leftover)
         made = normalize.Normalized(complete=False)
         if pieces:
             made = self._guarded(lambda: normalize.stream(facts, pieces, first_ordinal=answer.emitted), pieces, facts)
-        if answer.final or (answer.through >= 0 and not made.complete):
-            # Not a further response, only what came after the end of the last one. A terminator alone says nothing.
-            says_nothing = not made.records and not made.dead_letters
-            made = normalize.Normalized(dead_letters=[] if says_nothing else [_late(pieces, facts)])
+        says_nothing = not made.records and not made.dead_letters
+        if says_nothing and pieces and answer.emitted == 0 and answer.through < 0 and not answer.final:
+            made = normalize.silence(facts, pieces)
+        elif says_nothing:
+            # What follows the end of a response: an `end`, a terminator, a keep-alive.
+            batch.duplicates += len(pieces)
+        elif answer.final or (answer.through >= 0 and not made.complete):
+            # Not a further response, only what came after the end of the last one.
+            made = normalize.Normalized(dead_letters=[_late(pieces, facts)])
         batch.take(made, index)
         reaches = [_reach(piece) for piece in pieces if _is_placed(piece, answer)]
         batch.closes.append(

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from headrace.canonical import ids
 from headrace.canonical.shape import UnknownType
 
+#: A type's name is a label; what is longer is content in the wrong place.
+_LONGEST_NAME = 120
+
 
 @dataclass(slots=True)
 class Reading:
@@ -25,7 +28,10 @@ class Reading:
     def unknown_type(self, kind: str, type_name: object) -> None:
         """Count a wire type that the model does not know; its JSON must be kept raw by the caller."""
         name = type_name if isinstance(type_name, str) and type_name else "(none)"
-        self.unknown[kind, name] += 1
+        if len(name) > _LONGEST_NAME:
+            name = name[:_LONGEST_NAME] + "…"
+        # Half of a surrogate pair is JSON text, but nothing that Avro or a metric's label can hold.
+        self.unknown[kind, name.encode("utf-8", "backslashreplace").decode()] += 1
 
     def tool_call_id(self, *position: int) -> str:
         """Stable id for a tool call without one on the wire, from its message and part positions."""

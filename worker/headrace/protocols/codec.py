@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.canonical import added
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import CanonicalRecord
 from headrace.json_text import Json
@@ -72,3 +73,8 @@ class Codec:
     unfold: Callable[[dict[str, Json]], list[Json]]
     sse: Callable[[Sequence[Json]], str]
     usage_paths: frozenset[str]
+
+    def __post_init__(self) -> None:
+        """No codec writes what Headrace added to a response."""
+        write = self.write_response
+        object.__setattr__(self, "write_response", lambda record: write(added.without(record)))
