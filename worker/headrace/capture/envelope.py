@@ -48,6 +48,8 @@ def _read_own(inbound: Inbound, avro: AvroCaptures | None) -> Read:
     value = inbound.value
     if value is None:
         raise CaptureError("the message has no value", place="value", fix="send a capture, not a tombstone")
+    if value[:1] == b"{":
+        return Read([read_json(value, inbound.source)])
     if has_avro_form(value):
         return Read([(avro or default_avro()).read(inbound)])
     if value.lstrip()[:1] == b"[":

@@ -18,7 +18,6 @@ from headrace.errors import CaptureError, FramingError
 from headrace.json_text import Json, dumps
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 #: Epoch numbers below the bound are in units of so many microseconds. Seconds reach to the year 5138,
 #: milliseconds from 1973 to 5138, and so on.
 _UNITS = ((1e11, 1_000_000), (1e14, 1_000), (1e17, 1))
@@ -70,7 +69,8 @@ def _of_iso(text: str) -> int:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return (moment - _EPOCH) // _MICROSECOND
+    since = moment - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
 def _of_number(value: str | float) -> int:

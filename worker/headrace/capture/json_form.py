@@ -1,19 +1,21 @@
 """The JSON form of a capture: one object, a line in a file or a Kafka value.
 
-The body stays where it is: the reader slices its bytes out of the message and does not parse it.
+The body stays where it is: the reader slices its bytes out of the message and does not parse it. Nearly all messages
+are pieces of streams, and all pieces of a call repeat what the gateway saw of HTTP: that is read once.
 """
 
 from __future__ import annotations
 
 import base64
 import re
-from typing import Annotated, Any
+from functools import lru_cache
+from typing import Annotated, Any, cast
 
 import msgspec
 
 from headrace.capture.fields import from_base64, iso, json_bytes, known_kind, known_protocol, make_http, micros
 from headrace.capture.fields import safe_payload as safe
-from headrace.capture.model import Capture, Form, Source
+from headrace.capture.model import KINDS, Capture, Form, Http, Kind, Source
 from headrace.errors import CaptureError, FramingError
 from headrace.json_text import Json, loads
 
@@ -49,13 +51,14 @@ class _Envelope(msgspec.Struct, gc=False, omit_defaults=True):
     attempt: int | None = None
     truncated: bool | None = None
     fidelity: str | None = None
-    http: _Http | None = None
+    http: msgspec.Raw = _ABSENT
     body: msgspec.Raw = _ABSENT
     body_text: str | None = None
     body_base64: str | None = None
 
 
 _decode = msgspec.json.Decoder(_Envelope).decode
+_decode_http = msgspec.json.Decoder(_Http | None).decode
 _encode = msgspec.json.Encoder().encode
 _AT = re.compile(r" - at `(\$[^`]*)`")
 _MISSING = re.compile(r"missing required field `(\w+)`")
@@ -69,19 +72,20 @@ def read_json(value: bytes, source: Source) -> Capture:
         raise _refusal(error) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         envelope = _read_leniently(value, error)
-    kind = known_kind(envelope.kind)
-    if envelope.call_id == "":
+    kind = cast(Kind, envelope.kind) if envelope.kind in KINDS else known_kind(envelope.kind)
+    call_id = envelope.call_id if isinstance(envelope.call_id, str) else str(envelope.call_id)
+    if not call_id:
         raise CaptureError("call_id is empty", place="$.call_id", fix="name the call this capture belongs to")
     payload, form = _payload(envelope)
-    facts = envelope.http
-    http = make_http(facts.method, facts.url, facts.status, facts.headers) if facts is not None else None
+    raw_http = bytes(envelope.http)
+    http = _http(raw_http) if raw_http else None
     return Capture(
-        call_id=envelope.call_id if isinstance(envelope.call_id, str) else str(envelope.call_id),
+        call_id=call_id,
         kind=kind,
         source=source,
         payload=safe(kind, payload, http) if payload else payload,
         form=form,
-        protocol=known_protocol(envelope.protocol),
+        protocol=_protocol(envelope.protocol),
         provider=envelope.provider,
         task_id=envelope.task_id,
         request_version=envelope.request_version,
@@ -99,6 +103,22 @@ def read_json(value: bytes, source: Source) -> Capture:
         truncated=envelope.truncated,
         fidelity=envelope.fidelity,
     )
+
+
+@lru_cache(maxsize=4096)
+def _http(raw: bytes) -> Http | None:
+    """The HTTP facts in their JSON text, without credentials. Never change them: captures share them."""
+    try:
+        facts = _decode_http(raw)
+    except msgspec.ValidationError as error:
+        raise _refusal(error, "$.http") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        _refuse_halves({"http": as_json(raw)})
+        raise CaptureError(f"not JSON: {error}", place="$.http", fix="write one JSON object") from None
+    return None if facts is None else make_http(facts.method, facts.url, facts.status, facts.headers)
+
+
+_protocol = lru_cache(maxsize=256)(known_protocol)
 
 
 def _payload(envelope: _Envelope) -> tuple[bytes, Form]:
@@ -139,23 +159,38 @@ def _read_leniently(value: bytes, refused: Exception) -> _Envelope:
         ) from None
     if not isinstance(whole, dict):
         raise CaptureError("not a JSON object", place="$", fix="write one JSON object a message")
-    body = whole.pop("body", None)
+    http, body = whole.pop("http", None), whole.pop("body", None)
+    known = {name: whole[name] for name in _Envelope.__struct_fields__ if name in whole}
+    _refuse_halves(known if http is None else {**known, "http": http})
     try:
-        envelope = msgspec.convert(whole, _Envelope)
+        envelope = msgspec.convert(known, _Envelope)
     except msgspec.ValidationError as error:
         raise _refusal(error) from None
+    if http is not None:
+        envelope.http = msgspec.Raw(_encode(http))
     if body is not None:
         envelope.body = msgspec.Raw(json_bytes(body))
     return envelope
 
 
-def _refusal(error: msgspec.ValidationError) -> CaptureError:
+def _refuse_halves(fields: dict[str, Json]) -> None:
+    """Bodies may hold half of a surrogate pair; what names a call is written where no such text can be."""
+    for name, value in fields.items():
+        try:
+            if name != "body_text":
+                _encode(value)
+        except UnicodeEncodeError:
+            raise CaptureError(
+                f"{name} holds half of a surrogate pair", place=f"$.{name}", fix="write whole characters"
+            ) from None
+
+
+def _refusal(error: msgspec.ValidationError, root: str = "$") -> CaptureError:
     message = str(error)
-    missing, at = _MISSING.search(message), _AT.search(message)
+    missing, found = _MISSING.search(message), _AT.search(message)
+    place = root + found[1].removeprefix("$") if found else root
     if missing:
-        place = f"{at[1] if at else '$'}.{missing[1]}"
-        return CaptureError(f"{missing[1]} is missing", place=place, fix=f"add {missing[1]}")
-    place = at[1] if at else "$"
+        return CaptureError(f"{missing[1]} is missing", place=f"{place}.{missing[1]}", fix=f"add {missing[1]}")
     return CaptureError(_AT.sub("", message), place=place, fix="write the field as the capture format says")
 
 
@@ -180,8 +215,9 @@ def write_json(capture: Capture) -> bytes:
         attempt=capture.attempt,
         truncated=capture.truncated,
         fidelity=capture.fidelity,
-        http=_written_http(capture),
     )
+    if capture.http is not None:
+        envelope.http = msgspec.Raw(_encode(_written_http(capture.http)))
     if capture.form == "json" and capture.payload:
         envelope.body = msgspec.Raw(_one_line(capture.payload))
     elif capture.payload or capture.kind not in ("end", "error"):
@@ -189,9 +225,8 @@ def write_json(capture: Capture) -> bytes:
     return _encode(envelope)
 
 
-def _written_http(capture: Capture) -> _Http | None:
-    http = capture.http
-    return None if http is None else _Http(http.method, http.url, http.status, http.headers or None)
+def _written_http(http: Http) -> _Http:
+    return _Http(http.method, http.url, http.status, http.headers or None)
 
 
 def _write_bytes(envelope: _Envelope, payload: bytes) -> None:
