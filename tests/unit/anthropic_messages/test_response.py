@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from headrace.canonical.added import add_error
 from headrace.canonical.reading import Reading
 from headrace.errors import WireError
 from headrace.json_text import dumps, loads
@@ -153,7 +154,8 @@ def test_error_beside_content_fails_the_message(error: Any) -> None:
 
 def test_error_that_was_not_on_the_wire_is_not_written_into_a_message() -> None:
     record = read(RESPONSE)
-    record["error"] = {"type": "transport_error", "message": "broken off"}
+    add_error(record, type="transport_error", message="broken off")
+    assert record["error"]["message"] == "broken off"
     assert CODEC.write_response(record) == RESPONSE
 
 

@@ -72,12 +72,13 @@ def _set_code(body: dict[str, Json], error: Error) -> None:
             return
 
 
-def is_beside_message(error: Error) -> bool:
-    """Whether the error stood beside a message's content on the wire: a stream that broke off."""
-    return spelling(error).get("form") in ("event", "event_text")
-
-
 def write_error(error: Error) -> dict[str, Json]:
-    """The inverse of `read_error`."""
+    """The inverse of `read_error`, for an error body."""
     form = spelling(error).get("form", "object")
     return _TABLES.get(form, _TABLES["object"]).write(error)
+
+
+def write_beside(error: Error) -> dict[str, Json]:
+    """What an error adds to a message that it broke off; a stream's last event says it."""
+    form = spelling(error).get("form", "event")
+    return _TABLES.get(form, _TABLES["event"]).write(error)

@@ -39,7 +39,7 @@ _MESSAGE = ("role", "content")
 #: What a message has in any case, where the record holds nothing of it.
 _ALWAYS: dict[str, Json] = {"role": "assistant", "content": [], "usage": {"input_tokens": 0, "output_tokens": 0}}
 _ERROR = ("error", "request_id")
-#: A record with an error and any of these is a message. An error that was not on the wire is not written into it.
+#: A record with an error and any of these is a message that broke off.
 _MESSAGE_FIELDS = ("messages", "usage", "response_id", "raw_finish_reason", "extras", "wire")
 _CONTINUATION = paths("container.id", "stop_details.fallback_credit_token")
 
@@ -128,8 +128,7 @@ def write_response(record: CanonicalRecord) -> dict[str, Json]:
     spelled = spelling(record)
     if spelled.get("form") == "token_count":
         return _TOKEN_COUNT.write(record)
-    beside = "error" in record and failures.is_beside_message(record["error"])
-    if "error" in record and not beside and not any(key in record for key in _MESSAGE_FIELDS):
+    if "error" in record and not any(key in record for key in _MESSAGE_FIELDS):
         return failures.write_error(record["error"])
     body = _RESPONSE.write(record, spelled)
     reason = write_reason(record)
@@ -141,6 +140,6 @@ def write_response(record: CanonicalRecord) -> dict[str, Json]:
         body["usage"] = write_usage(record["usage"])
     for key in _ALWAYS.keys() - body.keys() - set(spelled.get("absent", ())):
         body[key] = deepcopy(_ALWAYS[key])
-    if beside:
-        body.update(failures.write_error(record["error"]))
+    if "error" in record:
+        body.update(failures.write_beside(record["error"]))
     return body
