@@ -41,7 +41,7 @@ def natural(shape: Any) -> Any:
         return [natural(one) for one in shape]
     if not isinstance(shape, dict):
         return shape
-    kept = {key: natural(value) for key, value in shape.items() if key not in OWN_READER}
+    kept = {key: natural(value) for key, value in shape.items() if key not in OWN_READER and value != []}
     if isinstance(shape.get("usage"), dict):
         kept["usage"].pop("raw", None)
     return kept

@@ -68,5 +68,8 @@ def canonical(wire: str, *, has_calls: bool, reading: Reading) -> str | None:
 
 
 def written(raw: str | None, reason: str | None) -> str | None:
-    """The finishReason to write: the wire's own, or the nearest to another protocol's reason."""
-    return raw if raw in REASONS or reason is None else _WRITTEN.get(reason, raw)
+    """The finishReason to write: the wire's own where it means the canonical one, else the nearest to that."""
+    meant = REASONS.get(raw or "")
+    if reason is None or meant == reason or (meant == "stop" and reason == "tool_calls"):
+        return raw
+    return _WRITTEN.get(reason, raw)

@@ -164,7 +164,7 @@ def _split(messages: Any) -> tuple[list[Message], list[Message]]:
     system: list[Message] = []
     others: list[Message] = []
     for message in messages:
-        is_system = message["role"] == "system" and spelling(message).get("place") != "contents"
+        is_system = message["role"] in ("system", "developer") and spelling(message).get("place") != "contents"
         (system if is_system else others).append(message)
     return system, others
 

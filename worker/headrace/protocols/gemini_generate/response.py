@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from headrace.canonical.fields import (
     ARRAY,
@@ -191,9 +191,9 @@ def write_response(record: CanonicalRecord) -> dict[str, Json]:
     if place == "body":
         return errors.write_error(record["error"], place)  # type: ignore[no-any-return]
     body = RESPONSE.write(record, wire)
-    messages = record.get("messages")
+    messages = _with_reasons(record)
     if messages:
-        body["candidates"] = [_write_candidate(message) for message in messages]
+        body["candidates"] = [_write_candidate(message, at) for at, message in enumerate(messages)]
     if "usage" in record:
         body["usageMetadata"] = write_usage(record["usage"], "candidatesTokenCount")
     if "error" in record:
@@ -202,7 +202,19 @@ def write_response(record: CanonicalRecord) -> dict[str, Json]:
     return body
 
 
-def _write_candidate(message: Message) -> Json:
+def _with_reasons(record: CanonicalRecord) -> list[Message]:
+    """The messages; the record's reason is theirs where they have none of their own (as in other protocols)."""
+    messages = record.get("messages", [])
+    reason = record.get("finish_reason")
+    if reason is None or not messages or "finish_reason" in messages[0]:
+        return messages
+    own: Message = {"finish_reason": reason}
+    if "raw_finish_reason" in record:
+        own["raw_finish_reason"] = record["raw_finish_reason"]
+    return [cast(Message, {**own, **message}) for message in messages]
+
+
+def _write_candidate(message: Message, at: int) -> Json:
     wire = spelling(message)
     if wire.get("candidate") == "raw":
         return loads(message["parts"][0]["raw"])
@@ -213,6 +225,8 @@ def _write_candidate(message: Message) -> Json:
     unsaid = wire.get("absent", ())
     if "index" in unsaid:
         del wired["choice_index"]
+    else:
+        wired.setdefault("choice_index", at)
     body = CANDIDATE.write(wired, wire)
     if "content" not in unsaid and _is_open(body, "content", wire):
         write_turn(message, wire, body.setdefault("content", {}), "content.")

@@ -203,6 +203,8 @@ def _read_call(wire: dict[str, Json], part: Part, form: Form, left: Leftover, pl
     if form.member in _SERVER_MEMBERS:
         call["wire_type"] = form.member
     call["id"] = call.get("provider_id") or place.reading.tool_call_id(place.message, position)
+    if "id" not in wire:
+        left.note("absent", f"{form.member}.id")
     call["index"] = place.call
     place.call += 1
     place.calls.called(call.get("name"), call["id"])
@@ -283,7 +285,10 @@ def _write_call(part: Part, form: Form, wire: dict[str, Any], body: dict[str, Js
     call = part["tool_call"]
     path = f"{form.member}.args"
     holder = body.setdefault(form.member, {})
-    if path in wire.get("absent", ()) or path in wire.get("null", ()):
+    absent = wire.get("absent", ())
+    if call.get("id") and "id" not in holder and f"{form.member}.id" not in absent:
+        holder["id"] = call["id"]
+    if path in absent or path in wire.get("null", ()):
         return
     if wire.get("args") == "string":
         holder["args"] = call["raw_arguments"]

@@ -76,16 +76,16 @@ def write(result: ToolResult, member: str, wire: Mapping[str, Any], body: dict[s
             parts.append(_MEMBERS[spelled.get("member", default)].write(content, spelled))
         else:
             values.append(loads(content["json"]) if "json" in content else content.get("text", ""))
-    if f"{member}.response" not in unsaid:
+    if f"{member}.response" not in unsaid and (values or member == "functionResponse"):
         holder["response"] = _response(values, wire.get("response") == "bare", result.get("is_error", False))
     if parts:
         holder["parts"] = parts
 
 
 def _response(values: list[Json], bare: bool, is_error: bool) -> Json:
-    if len(values) == 1 and (bare or type(values[0]) is dict):
-        return values[0]
     key = "error" if is_error else "result"
+    if len(values) == 1 and (bare or (type(values[0]) is dict and (not is_error or key in values[0]))):
+        return values[0]
     if not values:
         return {}
     if all(type(value) is str for value in values):

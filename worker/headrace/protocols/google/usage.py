@@ -28,6 +28,7 @@ _DETAILS = (
     "responseTokensDetails",
     "toolUsePromptTokensDetails",
 )
+_DETAIL = (*_DETAILS, "trafficType")
 #: Paths in the usage object that named fields carry.
 USAGE_PATHS = frozenset(
     [
@@ -88,7 +89,7 @@ def _output(given: int, answer: int | None, thoughts: int | None, total: int | N
 
 
 def _read_details(wire: Mapping[str, Json], usage: Usage) -> None:
-    detail = {name: wire[name] for name in (*_DETAILS, "trafficType") if name in wire}
+    detail = {name: wire[name] for name in _DETAIL if name in wire}
     if detail:
         usage["detail"] = dumps(detail)
     for name, fields in _SPLIT:
@@ -110,15 +111,18 @@ def write_usage(usage: Usage, answer: str) -> dict[str, Json]:
     if type(raw) is dict and _says(raw, usage):
         return raw
     tool_use, thoughts = usage.get("tool_use_tokens", 0), usage.get("reasoning_tokens", 0)
-    counts = {
+    counts: dict[str, Json] = {
         "promptTokenCount": usage["input_tokens"] - tool_use if "input_tokens" in usage else None,
         "cachedContentTokenCount": usage.get("cache_read_tokens"),
         answer: usage["output_tokens"] - thoughts if "output_tokens" in usage else None,
         "toolUsePromptTokenCount": usage.get("tool_use_tokens"),
         "thoughtsTokenCount": usage.get("reasoning_tokens"),
         "totalTokenCount": usage.get("total_tokens"),
+        "serviceTier": usage.get("service_tier"),
     }
-    return {name: count for name, count in counts.items() if count is not None}
+    detail = loads(usage["detail"]) if "detail" in usage else {}
+    written = {name: count for name, count in counts.items() if count is not None}
+    return written | {name: detail[name] for name in _DETAIL if name in detail}
 
 
 def _says(raw: dict[str, Json], usage: Usage) -> bool:
