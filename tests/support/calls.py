@@ -76,7 +76,7 @@ def traffic(
             open_calls.pop()
         yield message
         count += 1
-        if rng.random() < mix.duplicates and _bears_repeating(message):
+        if rng.random() < mix.duplicates and bears_repeating(message):
             again.append((count + rng.randint(1, mix.late_by), message))
         while again and again[0][0] <= count:
             yield again.pop(0)[1]
@@ -84,7 +84,7 @@ def traffic(
         yield message
 
 
-def _bears_repeating(message: Message) -> bool:
+def bears_repeating(message: Message) -> bool:
     """Whether a reader can know a second copy for one: a piece without a number is as good as new."""
     return message.kind != "stream" or b'"seq"' in message.value
 

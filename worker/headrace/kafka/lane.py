@@ -84,7 +84,9 @@ class Lane:
         self.partition = partition
         self.at = Progress(-1)
         self.is_open = False
-        self.rebuilding = False
+        #: (committed offset, end of the log) when a rebuild began: until the lane has passed the end, what is
+        #: published already is left out.
+        self._rebuilt: tuple[int, int] | None = None
         self._shared = shared
         self._producer: AIOKafkaProducer | None = None
         self._stopping = asyncio.Event()
@@ -94,6 +96,11 @@ class Lane:
         self._message_bytes = 1
         self._epoch = ""
         self._log = log.bind(topic=partition.topic, partition=partition.partition)
+
+    @property
+    def rebuilding(self) -> bool:
+        """Whether the lane still needs to know what is published."""
+        return self._rebuilt is not None
 
     # Life
 
@@ -129,7 +136,7 @@ class Lane:
                 self._log.warning("starting again from the last commit", error=repr(error), wait=wait)
                 await self._note_loss(error)
             finally:
-                self.is_open = self.rebuilding = False
+                self.is_open, self._rebuilt = False, None
                 await self._let_go()
             if not self._stopping.is_set():
                 with contextlib.suppress(TimeoutError):
@@ -185,10 +192,11 @@ class Lane:
     async def _rebuild(self, epoch: str) -> None:
         """Read the partition again up to the committed offset; nothing that is out is published again."""
         shared, partition, until = self._shared, self.partition, self.at.offset
-        self.rebuilding = True
+        log_end = (await shared.group.ends([partition]))[partition]
+        self._rebuilt = (until, log_end)
         since = (self.at.stream_time or _now()) - shared.rebuild_window
         first = await shared.group.offset_at(partition, since)
-        end = min(until, (await shared.group.ends([partition]))[partition])
+        end = min(until, log_end)
         self._log.info("rebuilding open calls", first=first, until=until)
         await shared.published.cover(since)
         waiting: dict[Any, Any] = {}
@@ -201,7 +209,7 @@ class Lane:
                 for close in batch.closes:
                     waiting.pop(close.key, None)
                 waiting.update(batch.waiting)
-                left = without_published(batch, shared.published, partition, until)
+                left = self._unpublished(batch)
                 if left.records or left.dead_letters:
                     await self._publish(left, self.at)
                 await shared.pipeline.close(batch)
@@ -211,8 +219,17 @@ class Lane:
         rebuilt = msgspec.structs.replace(self.at, epoch=epoch)
         await self._publish(Batch(), rebuilt)
         self.at = rebuilt
-        self.rebuilding = False
         self._log.info("open calls are rebuilt", calls=len(waiting))
+
+    def _unpublished(self, batch: Batch) -> Batch:
+        """The batch without what is out already.
+
+        This also holds for a while after the rebuild: before a loss is noticed, appends reach the new memory, and may
+        claim there what comes a second time.
+        """
+        if self._rebuilt is None:
+            return batch
+        return without_published(batch, self._shared.published, self.partition, self._rebuilt[0])
 
     # Reading
 
@@ -276,12 +293,15 @@ class Lane:
                 position = Position(topic, number, at.offset, at.round + 1)
             await shared.pipeline.due(batch, position, shared.watermark.time, at.offset, at.round)
             self._check(at.epoch)
+            batch = self._unpublished(batch)
             if not messages and batch.closes and offset == at.offset:
                 after = msgspec.structs.replace(at, round=at.round + 1)
             if messages or batch.closes or offset > at.offset:
                 await self._publish(batch, after)
                 self.at = after
             await shared.pipeline.close(batch)
+            if self._rebuilt is not None and self.at.offset >= self._rebuilt[1]:
+                self._rebuilt = None
         shared.metrics.count(topic, batch)
 
     async def _publish(self, batch: Batch, after: Progress) -> None:

@@ -131,6 +131,11 @@ class Pump(ConsumerRebalanceListener):  # type: ignore[misc]
         """The assigned partitions."""
         return self._lanes
 
+    @property
+    def lag(self) -> Mapping[TopicPartition, int]:
+        """Messages that each partition of the group is behind, as of the last look at it."""
+        return self._watermark.lag
+
     async def run(self) -> None:
         """Read until `stop`; then finish the batches at hand and leave the group. Raises what a lane cannot survive."""
         self._consumer.subscribe(self._topics, listener=self)

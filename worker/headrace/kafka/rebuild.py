@@ -113,4 +113,7 @@ def without_published(batch: Batch, published: Published, partition: TopicPartit
         records=[each for each in batch.records if each[1]["record_id"] not in published],
         dead_letters=[each for each in batch.dead_letters if not is_repeated(each[1])],
         closes=batch.closes,
+        consumed=batch.consumed,
+        duplicates=batch.duplicates,
+        unknown=batch.unknown,
     )
