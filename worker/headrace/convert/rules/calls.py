@@ -201,6 +201,8 @@ def write_results(draft: Draft) -> None:
         result = part["tool_result"]
         if draft.source_family == "google" and unwrap_google(result):
             draft.moved(result["content"][0], "json", "type")
+            if result.get("is_error") and draft.target.result_error == "text":
+                draft.note(result["content"][0], "json", "result_as_text")
         _place_cache(draft, part)
         if google:
             _write_google(draft, result)
@@ -225,6 +227,7 @@ def _place_cache(draft: Draft, part: Any) -> None:
             else:
                 part["cache_control"] = piece.pop("cache_control")
                 draft.like_field(part, "cache_control", piece)
+                draft.note(piece, "cache_control", "value_renamed", "it stands on the result")
 
 
 def _write_pieces(draft: Draft, result: Any) -> None:

@@ -173,7 +173,9 @@ def _fit(draft: Draft, holder: Any, media: Any, kinds: frozenset[str], code: str
         if not _anthropic_takes(media):
             return "media_form", media.get("mime_type")
         if "text" in media:
-            draft.moved(media, "data", "mime_type", "kind")
+            draft.note(media, "data", "document_as_text", "its text instead of its bytes")
+            draft.note(media, "mime_type", "document_as_text")
+            draft.moved(media, "kind")
             for field in ("format", "uri", "file_id"):
                 draft.lose(media, field, "media_form")
             return None
@@ -193,6 +195,8 @@ def _complete(media: Any) -> None:
         media["mime_type"] = _MIME_OF_FORMAT[media["format"]]
     if media.get("kind") == "file" and (media.get("mime_type") or "").startswith(("application/pdf", "text/")):
         media["kind"] = "document"
+    if media.get("kind") == "file" and media.get("uri", "").endswith(".pdf"):
+        media["kind"] = "document"
     if media.get("kind") in ("document", "file") and (media.get("mime_type") or "").startswith("image/"):
         media["kind"] = "image"
 
@@ -208,9 +212,10 @@ def _fit_text(draft: Draft, holder: Any, media: Any) -> tuple[str, str | None] |
     holder.pop("media")
     holder.update({"type": "text", "text": media.pop("text")})
     draft.note(holder, "type", "document_as_text")
-    draft.moved(media, "text", "kind")
+    draft.note(media, "text", "document_as_text")
+    draft.moved(media, "kind")
     if media.get("mime_type") == "text/plain":
-        draft.moved(media, "mime_type")
+        draft.note(media, "mime_type", "document_as_text")
         del media["mime_type"]
     for field in media.keys() - {"kind"}:
         draft.lose(media, field, "media_setting")

@@ -94,7 +94,7 @@ def _write_choice(draft: Draft, message: Any, reason: str | None, raw: str | Non
     if draft.target.column not in ("chat", "gemini") or message.get("role") != "assistant":
         return
     word = _REASONS[draft.target.column].get(reason or "")
-    if word is None and reason is None and raw is not None:
+    if word is None and reason is None and raw:
         # Nobody knows this reason: to say `stop` would be to make it up.
         word = raw
     if word is not None:
@@ -112,7 +112,7 @@ def _write_whole(draft: Draft, record: Any, reason: str | None) -> None:
         draft.note(record, "finish_reason", "finish_reason", raw or reason)
     elif (column, reason) in _NEAREST:
         draft.note(record, "finish_reason", "finish_reason", f"{reason} ({raw})")
-    elif reason is None and status not in (None, "completed") and "error" not in record:
+    elif reason is None and status != "completed" and "error" not in record:
         draft.note(record, "status", "unfinished", why or status)
     if column in ("anthropic", "interactions"):
         word = _REASONS[column].get(reason or "", raw if reason is None else None)
@@ -265,8 +265,11 @@ def write_error(draft: Draft) -> None:
     else:
         _set(draft, error, "code", str(status))
         _set(draft, error, "type", google)
-    if error.pop("http_status", None) is not None:
-        draft.moved(error, "http_status")
+    if column in ("gemini", "live"):
+        draft.note(error, "http_status", "error_renamed", "code")
+        error.pop("http_status", None)
+    else:
+        draft.lose(error, "http_status", "provider_detail", "the HTTP status says it")
 
 
 def _status_of(error: Any) -> int:

@@ -116,7 +116,7 @@ def _format(draft: Draft, parameters: Any) -> None:
         draft.report(f"{path}.{name}", "strict_schema" if name == "strict" else "response_format", name)
     draft.moved(parameters, "response_format")
     if value is None:
-        del parameters["response_format"]
+        draft.lose(parameters, "response_format", "default_elsewhere")
     else:
         set_json(parameters, "response_format", value)
 
@@ -265,7 +265,8 @@ def _write_function(draft: Draft, tool: Any) -> None:
     schema = json_of(tool, "parameters")
     translated = from_google_schema(schema)
     if translated != schema:
-        draft.rewrite(tool, "parameters", dumps(translated))
+        draft.note(tool, "parameters", "value_renamed", "Google's Schema as the JSON Schema that it means")
+        set_json(tool, "parameters", translated)
     if tool["kind"] == "function" and type(translated) is not dict:
         if column in ("anthropic", "responses"):
             if translated is not None:
@@ -351,9 +352,10 @@ def _fits(draft: Draft, choice: Any) -> bool:
         if draft.target.column == "interactions":
             _as_list(draft, choice)
         return True
-    if mode == "allowed" and draft.target.column == "gemini" and choice.get("allowed_mode") == "required":
-        _as_name(draft, choice)
-        return True
+    if mode == "allowed" and choice.get("allowed_mode") == "required" and len(choice.get("allowed", ())) == 1:
+        if draft.target.column != "interactions":
+            _as_name(draft, choice)
+            return True
     if mode in modes:
         if mode == "allowed" and draft.target.family == "openai":
             choice.setdefault("allowed_mode", "auto")
@@ -361,9 +363,7 @@ def _fits(draft: Draft, choice: Any) -> bool:
     draft.note(choice, "mode", "tool_choice", mode)
     choice["mode"] = choice.get("allowed_mode", "auto") if mode == "allowed" else "auto"
     draft.lose(choice, "allowed", "tool_choice")
-    if "allowed_mode" in choice:
-        draft.moved(choice, "allowed_mode")
-        del choice["allowed_mode"]
+    draft.lose(choice, "allowed_mode", "tool_choice")
     return choice["mode"] in modes
 
 
@@ -374,11 +374,11 @@ def _as_list(draft: Draft, choice: Any) -> None:
 
 
 def _as_name(draft: Draft, choice: Any) -> None:
-    """Google reads a list of one that must be called as that one tool."""
-    if len(choice.get("allowed", ())) == 1:
-        draft.moved(choice, "allowed", "allowed_mode", "mode")
-        choice.update({"mode": "tool", "name": choice.pop("allowed")[0], "kind": "function"})
-        del choice["allowed_mode"]
+    """A list of one of which one must be called is that one tool."""
+    for field in ("mode", "allowed", "allowed_mode"):
+        draft.note(choice, field, "value_renamed", "the one tool")
+    choice.update({"mode": "tool", "name": choice.pop("allowed")[0], "kind": "function"})
+    del choice["allowed_mode"]
 
 
 def _parallel(draft: Draft, choice: Any) -> None:

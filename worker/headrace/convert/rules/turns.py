@@ -75,7 +75,7 @@ def join_texts(draft: Draft, message: Any, gap: str) -> None:
         draft.note(part, "text", "texts_joined")
         draft.moved(part, "type", "text")
         leave_behind(draft, part)
-    draft.moved(whole, "text")
+    draft.note(whole, "text", "texts_joined")
     message["parts"] = [part for part in message["parts"] if not any(part is other for other in others)]
 
 
@@ -267,7 +267,7 @@ def _join_kind(draft: Draft, message: Any, kind: str) -> None:
         first["text"] = first.get("text", "") + own.get("text", "")
         draft.note(own, "text", "texts_joined")
         draft.moved(own, "text")
-        draft.moved(first, "text")
+        draft.note(first, "text", "texts_joined")
         draft.moved(part, "type")
         leave_behind(draft, part)
     message["parts"] = [part for part in message["parts"] if part.get("type") != kind or part is parts[0]]
