@@ -11,6 +11,7 @@ from headrace.canonical.fields import (
     LONG,
     Const,
     Field,
+    Kind,
     Leftover,
     Other,
     Table,
@@ -34,14 +35,16 @@ from headrace.protocols.openai_responses.request import read_declared, write_dec
 from headrace.protocols.openai_responses.settings import SETTINGS
 from headrace.protocols.openai_responses.usage import read_usage, write_usage
 
+#: Whole seconds; times of other protocols have fractions, which this wire can say, too.
+_SECONDS = Kind(EPOCH.fits, EPOCH.to_shape, lambda micros: micros / 1e6 if micros % 1_000_000 else micros // 1_000_000)
 _RESPONSE = Table(
     Const("object", "response"),
     Field("id", "response_id"),
     Field("model", "served_model"),
     Field("status", "status"),
     Field("incomplete_details.reason", "raw_finish_reason"),
-    Field("created_at", "timing.created_at", EPOCH, EPOCH_FLOAT),
-    Field("completed_at", "timing.completed_at", EPOCH, EPOCH_FLOAT),
+    Field("created_at", "timing.created_at", _SECONDS, EPOCH_FLOAT),
+    Field("completed_at", "timing.completed_at", _SECONDS, EPOCH_FLOAT),
     Field("service_tier", "service_tier"),
     Field("system_fingerprint", "system_fingerprint"),
     *SETTINGS,
