@@ -29,7 +29,7 @@ _CHAT = frozenset({"openai.chat"})
 _CACHE = frozenset(
     {
         "messages[].parts[].cache_control",
-        "messages[].parts[].tool_result.content[].cache_control",
+        "messages[].parts[tool_result].tool_result.content[].cache_control",
         "tools[].cache_control",
     }
 )
