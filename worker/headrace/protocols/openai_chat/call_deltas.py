@@ -174,7 +174,7 @@ class Calls:
 
     def take(self, fragments: list[Json]) -> None:
         """Add the fragments of one chunk; one that is no object is an element of its own."""
-        if len(fragments) == 1 and self._take_piece(fragments[0]):
+        if len(fragments) == 1 and self.take_piece(fragments[0]):
             return
         for place, fragment in enumerate(fragments):
             if type(fragment) is not dict:
@@ -183,7 +183,7 @@ class Calls:
             call = self._call_of(fragment, place if len(fragments) > 1 else None)
             call.take(fragment)
 
-    def _take_piece(self, fragment: Json) -> bool:
+    def take_piece(self, fragment: Json) -> bool:
         """The commonest fragment: an index and one more piece of arguments. False for any other."""
         if type(fragment) is not dict or len(fragment) != 2:
             return False

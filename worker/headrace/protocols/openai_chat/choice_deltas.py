@@ -41,7 +41,7 @@ _LISTS = frozenset({"annotations", "images"})
 #: A choice's fields that grow: a chunk with one of them is never taken for a repetition.
 _GROWING = ("token_ids", "logprobs")
 #: What changes with every chunk, blanked to compare the rest.
-MASK: dict[str, Json] = {"delta": None, "text": None}
+_MASK: dict[str, Json] = {"delta": None, "text": None}
 _KNOWN_DELTA = frozenset(
     {*_DELTA_RULES, *_LISTS, *STRINGS, DETAILS, "content", "refusal", "tool_calls", "function_call", "audio"}
     | {"executed_tools", "index", "token_id", "provider_specific_fields", "citations"}
@@ -93,7 +93,7 @@ class Choice:
             self.take_delta(delta)
         if "text" in wire:
             self.take_text(wire["text"])
-        envelope = wire | MASK
+        envelope = wire | _MASK
         if envelope != self.envelope:
             self._take_fields(wire)
             self.envelope = None if any(envelope.get(key) is not None for key in _GROWING) else envelope

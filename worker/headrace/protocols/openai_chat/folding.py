@@ -13,7 +13,7 @@ from typing import Any
 from headrace.json_text import Json
 from headrace.protocols.codec import Folded
 from headrace.protocols.openai_chat import errors, merging
-from headrace.protocols.openai_chat.choice_deltas import MASK, Choice
+from headrace.protocols.openai_chat.choice_deltas import Choice
 
 #: The terminator, which is no JSON.
 DONE = "[DONE]"
@@ -55,7 +55,11 @@ def fold(events: Sequence[Json]) -> list[Folded]:
     stray: list[Json] = []
     unknown: list[tuple[str, str]] = []
     current: _Response | None = None
+    run: _Run | None = None
     for at, event in enumerate(events):
+        if run is not None and type(event) is dict and run.goes_on(event):
+            continue
+        run = None
         if type(event) is not dict:
             if type(event) is str and event.strip() == DONE:
                 if current is not None:
@@ -70,6 +74,7 @@ def fold(events: Sequence[Json]) -> list[Folded]:
                 current = _Response(at)
                 responses.append(current)
             current.take(event)
+            run = _Run.after(current, event)
     stops = [*(response.start for response in responses[1:]), len(events)]
     folded = [_settled(response, events, stop) for response, stop in zip(responses, stops, strict=False)]
     if stray and not folded:
@@ -164,36 +169,11 @@ class _Response:
         choices = event.get("choices")
         if type(choices) is list:
             self.listed = True
-            if len(choices) != 1 or not self._take_one(choices[0]):
-                self._take_choices(choices)
+            self._take_choices(choices)
         envelope = event | _ENVELOPE_MASK
         if envelope != self.envelope:
             self.envelope = envelope
             self._take_fields(event)
-
-    def _take_one(self, wire: Json) -> bool:
-        """The commonest choice: one more piece of text, all else as before. False for any other."""
-        if type(wire) is not dict:
-            return False
-        index = wire.get("index")
-        choice = self.choices.get(index) if type(index) is int else None
-        if choice is None or choice.envelope is None:
-            return False
-        delta = wire.get("delta")
-        if type(delta) is not dict or wire | MASK != choice.envelope:
-            return False
-        choice.chunks += 1
-        choice.deltas += 1
-        if "text" in wire:
-            choice.take_text(wire["text"])
-        text = delta.get("content")
-        if text and len(delta) == 1 and type(text) is str and choice.elements is None:
-            if choice.runs.key != "content":
-                choice.runs.at("content", len(choice.content))
-            choice.content.append(text)
-        else:
-            choice.take_delta(delta)
-        return True
 
     def _take_choices(self, wires: list[Json]) -> None:
         self.parallel = self.parallel or len(wires) > 1
@@ -270,6 +250,72 @@ class _Response:
             unknown=unknown,
             stray=self.stray,
         )
+
+
+class _Run:
+    """Chunks of one choice that differ in nothing but their delta: nearly all of a stream.
+
+    They are compared with the first of the run in place, their choices and delta out of the way for that long.
+    """
+
+    __slots__ = ("choice", "chunk", "padded", "response", "wire")
+
+    def __init__(self, response: _Response, choice: Choice, chunk: dict[str, Json], wire: dict[str, Json]) -> None:
+        self.response = response
+        self.choice = choice
+        self.chunk = {**chunk, "choices": None}
+        self.wire = {**wire, "delta": None}
+        self.padded = "obfuscation" in chunk
+
+    @classmethod
+    def after(cls, response: _Response, chunk: dict[str, Json]) -> _Run | None:
+        """The run that a chunk begins, once the response has taken it."""
+        choices = chunk.get("choices")
+        if response.done or response.one_choice or type(choices) is not list or len(choices) != 1:
+            return None
+        wire = choices[0]
+        if type(wire) is not dict or type(wire.get("delta")) is not dict or "text" in wire:
+            return None
+        index = wire.get("index")
+        choice = response.choices.get(index) if type(index) is int else None
+        return None if choice is None or choice.envelope is None else cls(response, choice, chunk, wire)
+
+    def goes_on(self, chunk: dict[str, Json]) -> bool:
+        """Take a chunk of the run; False, with nothing done, for any other."""
+        choices = chunk.get("choices")
+        if type(choices) is not list or len(choices) != 1:
+            return False
+        wire = choices[0]
+        if type(wire) is not dict:
+            return False
+        delta = wire.get("delta")
+        if type(delta) is not dict:
+            return False
+        chunk["choices"] = wire["delta"] = None
+        if self.padded and "obfuscation" in chunk:
+            self.chunk["obfuscation"] = chunk["obfuscation"]
+        same = chunk == self.chunk and wire == self.wire
+        chunk["choices"], wire["delta"] = choices, delta
+        if not same:
+            return False
+        self.response.count += 1
+        choice = self.choice
+        choice.chunks += 1
+        choice.deltas += 1
+        if len(delta) == 1:
+            text = delta.get("content")
+            if text and type(text) is str and choice.elements is None:
+                if choice.runs.key != "content":
+                    choice.runs.at("content", len(choice.content))
+                choice.content.append(text)
+                return True
+            calls = delta.get("tool_calls")
+            if type(calls) is list and len(calls) == 1:
+                known = choice.kept.get("tool_calls")
+                if known is not None and known.take_piece(calls[0]):
+                    return True
+        choice.take_delta(delta)
+        return True
 
 
 def _starts(choice: Json) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from headrace.errors import HeadraceError
 from headrace.json_text import Json, dumps, loads
 from headrace.protocols.openai_chat import errors
@@ -20,6 +22,27 @@ __all__ = ["fold", "sign", "sse", "unfold"]
 
 #: The terminator on a line of its own: JSON strings hold no raw line ends, so content cannot look like it.
 _TERMINATOR = re.compile(rb"(?:^|[\r\n])(?:data: ?)?\"?\[DONE\]\"?[ \t]*(?:$|[\r\n])")
+
+
+class _PlainChoice(msgspec.Struct, gc=False):
+    finish_reason: None = None
+
+
+class _Plain(msgspec.Struct, gc=False):
+    """A chunk without a sign; reading one as this fails at the first that it has."""
+
+    choices: list[_PlainChoice]
+    usage: None = None
+    error: None = None
+    error_type: None = None
+    error_message: None = None
+    error_code: None = None
+    detail: None = None
+    message: None = None
+    x_groq: None = None
+
+
+_plain = msgspec.json.Decoder(_Plain).decode
 #: What an event with a sign must hold. Quotes inside JSON strings are escaped, so content cannot look like it.
 _CANDIDATE = re.compile(
     rb'"(?:finish_reason|usage|error|error_type|error_message|error_code|detail|message)"\s*:\s*["{\[]'
@@ -35,6 +58,13 @@ def sign(payload: bytes) -> int:
 
     An event that parses is judged by its fields; one that is cut (or elided in its middle) by what is seen of it.
     """
+    if payload[:1] == b"{":
+        try:
+            _plain(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass  # it has a sign, or some other form
+        else:
+            return SIGN_NONE
     if b"[DONE]" in payload and _TERMINATOR.search(payload):
         return SIGN_HARD
     if not _CANDIDATE.search(payload):
