@@ -167,10 +167,9 @@ def apply_matrix(draft: Draft) -> None:
         if line is None:
             draft.lose(shape, name, "not_carried", "no line of the matrix speaks of it")
             continue
-        plain = line.path.partition(":")[2] or line.path
         lost = line.marks[column] == LOST
         if dialect is not None:
-            lost = (lost and plain not in dialect.carries) or plain in dialect.refuses
+            lost = (lost and line.place not in dialect.carries) or line.place in dialect.refuses
         if lost and name in _JSON and not place.endswith(_NO_JSON):
             draft.lose_json(shape, name, line.code)
         elif lost:
@@ -207,7 +206,7 @@ def _repair(draft: Draft) -> None:
     if draft.dialect is not None:
         for shape, name, place in list(fields(draft.record)):
             line = matrix().line(place, "request" if draft.is_request else "response")
-            if line is not None and line.path in draft.dialect.refuses:
+            if line is not None and line.place in draft.dialect.refuses:
                 draft.lose(shape, name, line.code)
         _prune(draft.record)
 

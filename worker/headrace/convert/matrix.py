@@ -49,6 +49,11 @@ class Line:
     code: str
     marks: dict[str, str]
 
+    @property
+    def place(self) -> str:
+        """The path without the type of record that it speaks of."""
+        return self.path.rpartition(":")[2]
+
 
 @dataclass(frozen=True, slots=True)
 class Matrix:

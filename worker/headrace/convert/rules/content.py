@@ -125,6 +125,7 @@ def _signature(draft: Draft, part: Any) -> None:
 
 _FORMATS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mp3": "mp3", "audio/mpeg": "mp3"}
 _MIME_OF_FORMAT = {"wav": "audio/wav", "mp3": "audio/mpeg", "png": "image/png", "jpeg": "image/jpeg"}
+_FORMAT_OF_MIME = {mime: form for form, mime in _MIME_OF_FORMAT.items()}
 _DEFAULT_MIME = {
     "image": "image/png",
     "audio": "audio/wav",
@@ -225,7 +226,7 @@ def _fit_text(draft: Draft, holder: Any, media: Any) -> tuple[str, str | None] |
 def _drop_format(draft: Draft, media: Any) -> None:
     """A format that the MIME type repeats is not needed."""
     form, mime = media.get("format"), media.get("mime_type")
-    if form is not None and (_MIME_OF_FORMAT.get(form) == mime or _FORMATS.get(mime or "") == form):
+    if form is not None and mime is not None and form in (_FORMATS.get(mime), _FORMAT_OF_MIME.get(mime)):
         del media["format"]
         draft.moved(media, "format")
     else:

@@ -352,10 +352,10 @@ def _fits(draft: Draft, choice: Any) -> bool:
         if draft.target.column == "interactions":
             _as_list(draft, choice)
         return True
-    if mode == "allowed" and choice.get("allowed_mode") == "required" and len(choice.get("allowed", ())) == 1:
-        if draft.target.column != "interactions":
-            _as_name(draft, choice)
-            return True
+    one = mode == "allowed" and choice.get("allowed_mode") == "required" and len(choice.get("allowed", ())) == 1
+    if one and draft.target.column != "interactions":
+        _as_name(draft, choice)
+        return True
     if mode in modes:
         if mode == "allowed" and draft.target.family == "openai":
             choice.setdefault("allowed_mode", "auto")
