@@ -1,4 +1,4 @@
-"""Promise 6 over real traffic: wire JSON -> record -> Avro bytes -> record -> the same wire JSON; streams after folding."""
+"""Promise 6 over real traffic: wire JSON -> record -> Avro -> record -> the same wire JSON; streams after folding."""
 
 from __future__ import annotations
 
