@@ -225,8 +225,10 @@ def _record_faults(record: CanonicalRecord) -> list[str]:
 
 def _round_trip_faults(case: Case, record: CanonicalRecord) -> list[str]:
     """A whole body comes back as it was, less credentials; http errors and their like are no messages."""
+    if record.get("error", {}).get("type") == "http_error":
+        return []
     body = loads(read_json(case.messages[0], Source("raw", 0, 0, 0)).payload)
-    if type(body) is not dict or record.get("error", {}).get("type") == "http_error":
+    if type(body) is not dict:
         return []
     entry = codec(record["protocol"])
     write = entry.write_request if case.kind == "request" else entry.write_response

@@ -62,7 +62,7 @@ def read_tool(tool: Json, reading: Reading) -> Tool:
         return {"name": "", "kind": "unknown", "config": dumps(tool), "wire": '{"raw":true}'}
     shape: Tool = {}
     left = _TABLES.get(kind or "", _UNKNOWN).read(tool, shape)
-    if kind is None:
+    if "wire_type" not in shape:
         left.wire["untyped"] = True
     if kind not in _TABLES:
         reading.unknown_type("tool", kind)
@@ -70,7 +70,7 @@ def read_tool(tool: Json, reading: Reading) -> Tool:
     if "name" not in shape:
         # A built-in tool is named after its type; the writer must not take that for a name on the wire.
         left.wire["unnamed"] = True
-        shape["name"] = shape.get("server_name") or kind or ""
+        shape["name"] = shape.get("server_name") or shape.get("wire_type") or ""
     left.store(shape)
     return shape
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from headrace.canonical.fields import BOOL, JSON, TEXT, Const, Field, Leftover, Table, spelling
+from headrace.canonical.fields import BOOL, JSON, TEXT, Const, Field, Leftover, Table, is_text, spelling
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import CanonicalRecord, Tool, ToolChoice
 from headrace.json_text import Json, dumps, loads
@@ -87,8 +87,8 @@ def _spell_name(tool: Tool, left: Leftover) -> None:
 
 def _server_tool(wire: dict[str, Json], wire_type: Json, reading: Reading) -> Tool:
     """A tool that the server runs: its settings are one JSON object, its name its type's."""
-    if type(wire_type) is not str:
-        reading.unknown_type("tool", None)
+    if not is_text(wire_type):
+        reading.unknown_type("tool", wire_type)
         return {"kind": "unknown", "config": dumps(wire), "wire": dumps({"tool": "raw"})}
     if wire_type not in _SERVER_TOOLS and not wire_type.startswith(_SERVER_PREFIXES):
         reading.unknown_type("tool", wire_type)
@@ -192,7 +192,7 @@ def _allowed_names(choice: ToolChoice) -> list[str]:
     names: list[str] = []
     for tool in tools if type(tools) is list else ():
         holder = tool.get(tool.get("type")) if type(tool) is dict and type(tool.get("type")) is str else None
-        if type(holder) is dict and type(holder.get("name")) is str:
+        if type(holder) is dict and is_text(holder.get("name")):
             names.append(holder["name"])
     return names
 
@@ -215,7 +215,7 @@ def read_function_choice(wire: Json) -> ToolChoice | None:
     """The choice of the deprecated ``function_call`` setting: a mode, or {"name": …}."""
     if type(wire) is str:
         choice = _read_mode(wire)
-    elif type(wire) is dict and set(wire) == {"name"} and type(wire["name"]) is str:
+    elif type(wire) is dict and set(wire) == {"name"} and is_text(wire["name"]):
         choice = {"mode": "tool", "kind": "function", "name": wire["name"]}
     else:
         return None
