@@ -75,8 +75,8 @@ def test_one_port_everywhere() -> None:
     assert manifest("deployment")["spec"]["template"]["metadata"]["annotations"]["prometheus.io/port"] == str(PORT)
 
 
-def test_probes_ask_pages_that_the_worker_serves() -> None:
-    pages = set(create_app(Settings()).web.views)
+def test_probes_ask_pages_that_the_worker_serves(tmp_path: Path) -> None:
+    pages = set(create_app(Settings(), str(tmp_path)).web.views)
     probes = [container()[name]["httpGet"] for name in ("startupProbe", "livenessProbe", "readinessProbe")]
     scraped = manifest("deployment")["spec"]["template"]["metadata"]["annotations"]["prometheus.io/path"]
     assert {probe["path"] for probe in probes} | {scraped} <= pages

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from headrace.canonical.fields import Const, Field, Other, Table, is_text
+from headrace.canonical.fields import Const, Field, Other, Table, is_text, listed
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import Part
 from headrace.json_text import Json, dumps, loads
 from headrace.protocols.anthropic_messages import calls, media, results
 from headrace.protocols.anthropic_messages.citations import read_citation, write_citation
 from headrace.protocols.anthropic_messages.media import CACHE_CONTROL
-from headrace.protocols.anthropic_messages.wire import listed, paths, present
+from headrace.protocols.anthropic_messages.wire import paths, present
 
 _TEXT = Table(Const("type", "text"), Field("text", "text", default=""), CACHE_CONTROL)
 _THINKING = Table(

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.canonical.fields import NAME, Field, Leftover, Table, is_text, spelling
+from headrace.canonical.fields import NAME, Field, Leftover, Table, is_text, listed, spelling
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import Message
 from headrace.json_text import Json, dumps, loads
 from headrace.protocols.anthropic_messages.blocks import read_blocks, write_block
-from headrace.protocols.anthropic_messages.wire import listed
 
 _MESSAGE = Table(Field("role", "role", NAME))
 _STRING = dumps({"content": "string"})

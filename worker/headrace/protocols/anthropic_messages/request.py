@@ -8,7 +8,20 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from headrace.canonical.fields import BOOL, DOUBLE, JSON, LONG, OBJECT, TEXTS, Field, Leftover, Other, Table, spelling
+from headrace.canonical.fields import (
+    BOOL,
+    DOUBLE,
+    JSON,
+    LONG,
+    OBJECT,
+    TEXTS,
+    Field,
+    Leftover,
+    Other,
+    Table,
+    listed,
+    spelling,
+)
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import CanonicalRecord
 from headrace.errors import WireError
@@ -23,7 +36,7 @@ from headrace.protocols.anthropic_messages.messages import (
     write_system,
 )
 from headrace.protocols.anthropic_messages.tools import MODE, read_tool, write_tool
-from headrace.protocols.anthropic_messages.wire import NEGATED, listed, paths, present
+from headrace.protocols.anthropic_messages.wire import NEGATED, paths, present
 
 #: Settings without a field of their own. Secrets of mcp_servers are redacted before a codec sees them.
 OTHER_SETTINGS = (

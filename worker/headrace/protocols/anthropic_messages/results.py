@@ -6,14 +6,14 @@ fields; every other piece (search hits, execution output, tool references, error
 
 from __future__ import annotations
 
-from headrace.canonical.fields import BOOL, NAME, OBJECT, Const, Field, Leftover, Table, is_text, spelling
+from headrace.canonical.fields import BOOL, NAME, OBJECT, Const, Field, Leftover, Table, is_text, listed, spelling
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import Part, ToolResult, ToolResultContent
 from headrace.json_text import Json, dumps, loads
 from headrace.protocols.anthropic_messages import media
 from headrace.protocols.anthropic_messages.calls import TOOLSET_KINDS
 from headrace.protocols.anthropic_messages.media import CACHE_CONTROL
-from headrace.protocols.anthropic_messages.wire import listed, paths, present
+from headrace.protocols.anthropic_messages.wire import paths, present
 
 _ID = Field("tool_use_id", "tool_result.tool_call_id", NAME)
 _IS_ERROR = Field("is_error", "tool_result.is_error", BOOL)

@@ -1,10 +1,10 @@
-"""Small rules that every table of this protocol shares: lists under a known key, and continuation fields."""
+"""Small rules that every table of this protocol shares: kinds of fields, and continuation fields."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.canonical.fields import Kind, Leftover
+from headrace.canonical.fields import Kind
 from headrace.json_text import Json
 
 #: For booleans that the wire words the other way round.
@@ -17,22 +17,6 @@ def renamed(names: Mapping[str, str]) -> Kind:
     return Kind(
         lambda value: type(value) is str and value in names, names.__getitem__, lambda name: back.get(name, name)
     )
-
-
-def listed(body: Mapping[str, Json], key: str, left: Leftover) -> list[Json]:
-    """The elements under ``key``; what is no list with elements is noted in ``left`` and gives []."""
-    if key not in body:
-        return []
-    value = body[key]
-    if type(value) is list and value:
-        return value
-    if value is None:
-        left.note("null", key)
-    elif value == [] and type(value) is list:
-        left.note("empty_list", key)
-    else:
-        left.extras[key] = value
-    return []
 
 
 #: Paths as named, with their steps; made once by `paths`.
