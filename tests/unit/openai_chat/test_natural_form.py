@@ -122,3 +122,28 @@ def test_a_user_s_message_of_two_kinds_keeps_their_order() -> None:
     turned = {**QUESTION, "parts": QUESTION["parts"][::-1]}
     (message,) = CODEC.write_request({"messages": [turned]})["messages"]
     assert [part["type"] for part in message["content"]] == ["image_url", "text"]
+
+
+def test_audio_is_bare_base64_with_the_name_of_its_format() -> None:
+    audio = {"type": "media", "media": {"kind": "audio", "mime_type": "audio/mpeg", "data": "SUQz"}}
+    (message,) = CODEC.write_request({"messages": [{"role": "user", "parts": [audio]}]})["messages"]
+    assert message["content"] == [{"type": "input_audio", "input_audio": {"data": "SUQz", "format": "mp3"}}]
+
+
+def test_audio_that_came_as_a_data_url_goes_back_as_one() -> None:
+    part = {"type": "input_audio", "input_audio": {"data": "data:audio/mpeg;base64,SUQz"}}
+    messages = [{"role": "user", "content": [part]}, {"role": "tool", "tool_call_id": "c", "content": [part]}]
+    record = CODEC.read_request({"messages": messages}, Reading("call", "request"))
+    assert CODEC.write_request(record) == {"messages": messages}
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "text", "text": "a", "signature": "c2ln"},
+        {"type": "reasoning", "wire_type": "thought_signature", "reasoning": {"signature": "c2ln"}},
+    ],
+)
+def test_a_signature_stands_beside_the_content(part: Any) -> None:
+    (choice,) = CODEC.write_response({**RESPONSE, "messages": [{"role": "assistant", "parts": [part]}]})["choices"]
+    assert choice["message"]["extra_content"] == {"google": {"thought_signature": "c2ln"}}

@@ -61,7 +61,7 @@ def _result(member: str, name: str) -> Form:
     return Form(member, "tool_result", table, None, frozenset(f"{member}.{key}" for key in ("id", "response", "parts")))
 
 
-_TEXT = Form("text", "text", Table(Field("text", "text"), _SIGNATURE, *_SIDES))
+_TEXT = Form("text", "text", Table(Field("text", "text", default=""), _SIGNATURE, *_SIDES))
 _THOUGHT = Form(
     "text",
     "reasoning",

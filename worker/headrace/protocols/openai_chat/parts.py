@@ -85,6 +85,8 @@ FORMS: dict[str, tuple[Form, Form]] = {
 
 #: Kind of medium -> the wire type that carries one made elsewhere.
 TYPE_OF_MEDIA = {"image": "image_url", "audio": "input_audio", "video": "video_url", "document": "file"}
+#: Audio has its own names for formats here, and bare base64.
+_AUDIO_FORMATS = {"audio/x-wav": "wav", "audio/wave": "wav", "audio/mpeg": "mp3"}
 _DEFAULT_MIME = {"image": "image/png", "audio": "audio/wav", "video": "video/mp4", "document": "application/pdf"}
 
 
@@ -188,6 +190,10 @@ def _write_media(part: Part, spelled: dict[str, Json]) -> dict[str, Json]:
         wire_type = TYPE_OF_MEDIA.get(media.get("kind", ""), "file")
     form = FORMS[wire_type]["bare" in spelled]
     whole: Media = {**media}
+    if wire_type == "input_audio" and "wire_type" not in part:
+        mime = whole.pop("mime_type", "audio/wav")
+        whole.setdefault("format", _AUDIO_FORMATS.get(mime, mime.partition("/")[2]))
+        media = whole
     uri = _joined_uri(media, form.inline)
     if uri is not None:
         whole["uri"] = uri

@@ -70,7 +70,8 @@ def _read_piece(wire: Json, reading: Reading) -> ToolResultContent:
         return {"type": "json", "json": dumps(wire), "wire": dumps({"part": True})}
     wire_type = part.pop("wire_type", None)
     piece = cast(ToolResultContent, part)
-    if wire_type is not None and wire_type != TYPE_OF_MEDIA.get(piece["media"]["kind"]):
+    kind = piece.get("media", {}).get("kind", "")
+    if wire_type is not None and (kind == "audio" or wire_type != TYPE_OF_MEDIA.get(kind)):
         piece["wire"] = dumps({**spelling(piece), "type": wire_type})
     return piece
 

@@ -53,11 +53,18 @@ def _give(parts: list[Part], signature: str) -> int:
     return len(parts) - 1
 
 
+def _signature_beside(part: Part) -> str | None:
+    """The signature that stands beside the content: of a text, or alone. A call has its own place for one."""
+    if part["type"] == "text":
+        return part.get("signature")
+    return part.get("reasoning", {}).get("signature") if part.get("wire_type") in PATHS else None
+
+
 def write_signature(parts: list[Part], body: dict[str, Json], spelled: dict[str, Json]) -> list[Part]:
     """Put the signature back into the body; returns the parts without it."""
     noted = spelled.get("signature")
     if noted is None:
-        signed = next((part["signature"] for part in parts if part["type"] == "text" and "signature" in part), None)
+        signed = next(filter(None, map(_signature_beside, parts)), None)
         if signed is not None:
             _set(body, PATHS[0], signed)
         return parts
