@@ -51,7 +51,7 @@ def micros(value: Json, place: str = "$.captured_at") -> int | None:
     if value is None or value == "":
         return None
     try:
-        if isinstance(value, str):
+        if type(value) is str:
             return _of_iso(value) if "-" in value[1:5] or not _NUMBER.fullmatch(value) else _of_number(value)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return _of_number(value)

@@ -60,8 +60,8 @@ _STREAM_SIGNS = (b'"tools"', b'"mcp_servers"', b'"environment"')
 
 def may_hold_secrets(body: bytes) -> bool:
     """Whether a body is worth parsing for secret fields; never wrong when it says no, and much cheaper than a parse."""
-    head = body[:64].lstrip()[:1]
-    if head != b"{":
+    head = body[:1]
+    if head != b"{" and (head := body[:64].lstrip()[:1]) != b"{":
         return any(sign in body for sign in (_SIGNS if head == b"[" else _STREAM_SIGNS))
     try:
         settings = _settings_of(body)

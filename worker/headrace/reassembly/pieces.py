@@ -24,7 +24,7 @@ _PLAIN, _ZSTD = b"\x00", b"\x01"
 _WORTH_COMPRESSING = 256
 
 
-class Piece(msgspec.Struct, frozen=True, array_like=True):
+class Piece(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One piece of a call's stream.
 
     seq: the producer's number, or None; then (topic, partition, offset) orders the pieces.
@@ -54,7 +54,7 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
         return (self.seq if self.seq is not None else -1, self.topic, self.partition, self.offset)
 
 
-class CallFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CallFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What the captures said of the call itself, kept once a fragment. The first known value of a fact wins."""
 
     call_id: str
@@ -82,7 +82,7 @@ class CallFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return msgspec.structs.replace(self, **gaps) if gaps else self
 
 
-class Fragment(msgspec.Struct, frozen=True, array_like=True):
+class Fragment(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The pieces of one call that one batch held, with what the captures said of the call."""
 
     facts: CallFacts

@@ -49,7 +49,7 @@ MAX_ORDER = LARGEST_SEQ
 UNKNOWN_RECORDS = 1 << 20
 
 
-class Position(msgspec.Struct, frozen=True, array_like=True):
+class Position(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A place in an input partition: the offset of the last message a batch held of it.
 
     round: 0 where messages moved the offset. When the clock alone makes states due, no commit can move it: such
@@ -63,7 +63,7 @@ class Position(msgspec.Struct, frozen=True, array_like=True):
     round: int = 0
 
 
-class StateKey(msgspec.Struct, frozen=True, array_like=True):
+class StateKey(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Which state: calls of different tenants never meet, even with equal ids."""
 
     tenant: str
@@ -71,7 +71,7 @@ class StateKey(msgspec.Struct, frozen=True, array_like=True):
     slot: Literal["request", "response"]
 
 
-class Append(msgspec.Struct, frozen=True, kw_only=True):
+class Append(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One call's share of a batch.
 
     first_offset: first offset of this share in ``position``'s partition; ``position.offset`` is its last.
@@ -108,7 +108,7 @@ class Append(msgspec.Struct, frozen=True, kw_only=True):
     whole: bool = False
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class Answer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What became of an append, or a state that is due.
 
     outcome:
@@ -145,7 +145,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     claim: Position | None = None
 
 
-class Close(msgspec.Struct, frozen=True, kw_only=True):
+class Close(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """After the commit: forget the pieces, keep the tombstone.
 
     through: last seq (or offset) emitted. emitted: records of this state so far, this segment included.
