@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from headrace.commands.convert import in_order
+from headrace.commands.page import Page
 from headrace.commands.record_inputs import each_record
 from headrace.convert import CODES, Loss, check
 from headrace.convert.dialects import dialect_of
@@ -51,14 +51,14 @@ def check_files(
 
 
 def _print(counts: Counter[str], found: dict[str, list[tuple[str, Loss]]]) -> None:
-    console = Console(highlight=False)
+    page = Page()
     if not counts:
-        console.print("nothing would be lost")
+        page.line("nothing would be lost")
         return
-    table = Table("", "severity", "code", "what happens", "for instance", box=None, pad_edge=False)
-    for code in sorted(counts, key=lambda one: (CODES[one].severity != "meaning", CODES[one].severity, one)):
-        places = "\n".join(f"{call_id}: {loss.path}" for call_id, loss in found[code])
+    width = len(f"{max(counts.values()):,}")
+    for code in in_order(counts):
         severity = CODES[code].severity
-        shown = f"[red]{severity}[/red]" if severity == "meaning" else severity
-        table.add_row(f"{counts[code]:,}", shown, f"[cyan]{code}[/cyan]", CODES[code].text, places)
-    console.print(table)
+        colour = "red" if severity == "meaning" else "default"
+        page.line(f"{counts[code]:>{width},}  ", (severity, colour), " ", (code, "cyan"), f": {CODES[code].text}")
+        for call_id, loss in found[code]:
+            page.line(f"{call_id}: {loss.path}", indent=width + 4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from typing import Annotated, Any
@@ -11,11 +11,12 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from headrace.commands.options import MappingOption, QuietOption, mapping_of
+from headrace.commands.page import Page
 from headrace.commands.record_inputs import each_record
 from headrace.convert import CODES, convert
+from headrace.convert.codes import Severity
 from headrace.convert.conversion import Policy
 from headrace.convert.dialects import dialect_of
 from headrace.convert.targets import target_of
@@ -119,17 +120,22 @@ def _progress(tally: _Tally) -> Iterator[Callable[[], None]]:
         yield lambda: bar.update(task, completed=tally.written + tally.refused.total())
 
 
+def in_order(codes: Iterable[str]) -> list[str]:
+    """Codes of losses, the grave ones first."""
+    severities: tuple[Severity, ...] = ("meaning", "context", "form")
+    return sorted(codes, key=lambda code: (severities.index(CODES[code].severity), code))
+
+
 def _print(tally: _Tally, output: str, letters_path: str) -> None:
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(justify="right", style="bold")
-    table.add_column()
-    table.add_row(f"{tally.written:,}", "written")
+    page = Page(Console(stderr=True, highlight=False))
+    counts = [tally.written, *tally.refused.values(), *tally.dead_letters.values(), *tally.losses.values()]
+    width = len(f"{max(counts):,}")
+    page.line(f"{tally.written:>{width},}  written")
     for code, count in sorted(tally.refused.items()):
-        table.add_row(f"[red]{count:,}[/red]", f"refused: {code}")
+        page.line((f"{count:>{width},}", "red"), f"  refused: {code}")
     for code, count in sorted(tally.dead_letters.items()):
-        table.add_row(f"[red]{count:,}[/red]", f"dead letters: {code}")
-    for code, count in sorted(tally.losses.items(), key=lambda item: (CODES[item[0]].severity, item[0])):
-        table.add_row(f"{count:,}", f"{CODES[code].severity}: [cyan]{code}[/cyan] ({CODES[code].text})")
-    console = Console(stderr=True, highlight=False)
-    console.print(table)
-    console.print(f"results: {output}\ndead letters: {letters_path}", soft_wrap=True)
+        page.line((f"{count:>{width},}", "red"), f"  dead letters: {code}")
+    for code in in_order(tally.losses):
+        page.line(f"{tally.losses[code]:>{width},}  {CODES[code].severity} ", (code, "cyan"), f": {CODES[code].text}")
+    page.line(f"results: {output}")
+    page.line(f"dead letters: {letters_path}")
