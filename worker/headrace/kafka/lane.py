@@ -34,11 +34,11 @@ from headrace.capture.model import Inbound, Source
 from headrace.errors import HeadraceError, StoreError
 from headrace.kafka.memory import Memory
 from headrace.kafka.outputs import Output, Outputs
-from headrace.kafka.progress import Group, Progress, Watermark
+from headrace.kafka.progress import Group, Progress, Watermark, replayed
 from headrace.kafka.rebuild import Published, without_published
 from headrace.metrics import Metrics
 from headrace.pipeline import Batch, Pipeline
-from headrace.reassembly.store import Position
+from headrace.reassembly.store import Position, StateKey
 
 log = structlog.get_logger(__name__)
 
@@ -48,6 +48,9 @@ _DEADLINE_SECONDS = 1.0
 #: How long a producer may take to close; past it, it is dropped.
 _CLOSE_SECONDS = 3.0
 _FIRST_BATCH = 500
+#: How long a rebuilt partition waits for the others, and how often it looks.
+_REPLAY_SECONDS = 120.0
+_REPLAY_POLL_SECONDS = 0.25
 
 _Record: TypeAlias = "ConsumerRecord[bytes | None, bytes | None]"
 
@@ -61,6 +64,7 @@ class Shared:
     """
 
     consumer: AIOKafkaConsumer
+    topics: Sequence[str]
     group: Group
     group_name: str
     memory: Memory
@@ -75,6 +79,11 @@ class Shared:
     batch_bytes: int
     rebuild_window: int
     start: str
+
+    def partitions(self) -> list[TopicPartition]:
+        """All partitions of the raw topics that are known."""
+        numbers = {topic: self.consumer.partitions_for_topic(topic) or () for topic in self.topics}
+        return [TopicPartition(topic, each) for topic, known in numbers.items() for each in sorted(known)]
 
 
 class Lane:
@@ -199,27 +208,45 @@ class Lane:
         end = min(until, log_end)
         self._log.info("rebuilding open calls", first=first, until=until)
         await shared.published.cover(since)
-        waiting: dict[Any, Any] = {}
+        waiting: dict[StateKey, int] = {}
         if first is not None and first < end:
             shared.consumer.seek(partition, first)
             shared.consumer.resume(partition)
             while await shared.consumer.position(partition) < end:
                 messages = self._messages(record for record in await self._poll() if record.offset < until)
-                batch = await self._process(messages, epoch)
-                for close in batch.closes:
-                    waiting.pop(close.key, None)
-                waiting.update(batch.waiting)
-                left = self._unpublished(batch)
-                if left.records or left.dead_letters:
-                    await self._publish(left, self.at)
-                await shared.pipeline.close(batch)
+                async with shared.memory.batch(epoch):
+                    await self._replay(messages, waiting)
+        await self._publish(Batch(), msgspec.structs.replace(self.at, epoch=replayed(epoch)))
+        await self._all_replayed(epoch)
         place = Position(partition.topic, partition.partition, max(0, until - 1))
-        await shared.pipeline.bury(waiting, lambda record_id: record_id in shared.published, place)
-        self._check(epoch)
+        async with shared.memory.batch(epoch):
+            await shared.pipeline.bury(waiting, lambda record_id: record_id in shared.published, place)
         rebuilt = msgspec.structs.replace(self.at, epoch=epoch)
         await self._publish(Batch(), rebuilt)
         self.at = rebuilt
         self._log.info("open calls are rebuilt", calls=len(waiting))
+
+    async def _replay(self, messages: Sequence[Inbound], waiting: dict[StateKey, int]) -> None:
+        batch = await self._shared.pipeline.process(messages)
+        for close in batch.closes:
+            waiting.pop(close.key, None)
+        waiting.update(batch.waiting)
+        left = self._unpublished(batch)
+        if left.records or left.dead_letters:
+            await self._publish(left, self.at)
+        await self._shared.pipeline.close(batch)
+
+    async def _all_replayed(self, epoch: str) -> None:
+        """Wait for the other partitions, within bounds: a call may have pieces in all of them."""
+        shared = self._shared
+        deadline = time.monotonic() + _REPLAY_SECONDS
+        while not await shared.group.has_replayed(shared.partitions(), epoch):
+            async with shared.memory.batch(epoch):
+                pass  # Raises when the memory was lost once more: nobody would ever be done.
+            if time.monotonic() > deadline:
+                self._log.warning("other partitions take long to rebuild; going on without them")
+                return
+            await asyncio.sleep(_REPLAY_POLL_SECONDS)
 
     def _unpublished(self, batch: Batch) -> Batch:
         """The batch without what is out already.
@@ -262,7 +289,8 @@ class Lane:
         position = max(self.at.offset, await self._shared.consumer.position(self.partition))
         if messages or position > self.at.offset or time.monotonic() - self._looked >= _DEADLINE_SECONDS:
             self._looked = time.monotonic()
-            await self._batch(messages, position)
+            async with self._shared.memory.batch(self.at.epoch):
+                await self._batch(messages, position)
 
     def _messages(self, records: Iterable[_Record]) -> list[Inbound]:
         clock = _now()
@@ -270,20 +298,10 @@ class Lane:
 
     # Batches
 
-    async def _process(self, messages: Sequence[Inbound], epoch: str) -> Batch:
-        batch = await self._shared.pipeline.process(messages)
-        self._check(epoch)
-        return batch
-
-    def _check(self, epoch: str) -> None:
-        """Another lane may have noticed the loss before this one spoke to the store again."""
-        if self._shared.memory.known != epoch:
-            raise StoreError("the store lost its memory during a batch", code="store_lost_memory")
-
     async def _batch(self, messages: Sequence[Inbound], offset: int) -> None:
         shared, at, (topic, number) = self._shared, self.at, self.partition
         with shared.metrics.batch_seconds.time():
-            batch = await self._process(messages, at.epoch)
+            batch = await shared.pipeline.process(messages)
             times = [message.source.timestamp for message in messages]
             after = Progress(offset, at.epoch, 0, max(at.stream_time, *times) if times else at.stream_time)
             if messages:
@@ -292,7 +310,6 @@ class Lane:
                 # No message moves the offset, so the round does: see Position.round.
                 position = Position(topic, number, at.offset, at.round + 1)
             await shared.pipeline.due(batch, position, shared.watermark.time, at.offset, at.round)
-            self._check(at.epoch)
             batch = self._unpublished(batch)
             if not messages and batch.closes and offset == at.offset:
                 after = msgspec.structs.replace(at, round=at.round + 1)

@@ -57,6 +57,11 @@ def short(epoch: str) -> str:
     return hashlib.blake2b(epoch.encode(), digest_size=8).hexdigest()
 
 
+def replayed(epoch: str) -> str:
+    """In place of the epoch: the partition is read again, but waits for others before its open calls are right."""
+    return f"~{epoch}"
+
+
 class Group:
     """Reads a consumer group's offsets, and the ends of partitions.
 
@@ -88,6 +93,11 @@ class Group:
             # group without commits, it is a coordinator that is still loading or has moved.
             raise GroupCoordinatorNotAvailableError(f"the offsets of group {self._group} cannot be read yet")
         return {partition: progress_of(told[partition]) for partition in asked}
+
+    async def has_replayed(self, partitions: Iterable[TopicPartition], epoch: str) -> bool:
+        """Whether all of the partitions were read again since the store has this epoch. Raises KafkaError."""
+        done = (epoch, replayed(epoch))
+        return all(at is not None and at.epoch in done for at in (await self.progress(partitions)).values())
 
     async def ends(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """Where each partition ends now; raises KafkaError."""

@@ -94,6 +94,7 @@ class Pump(ConsumerRebalanceListener):  # type: ignore[misc]
         self._metrics = metrics
         self._shared = Shared(
             consumer=self._consumer,
+            topics=self._topics,
             group=self._group,
             group_name=group,
             memory=self._memory,
@@ -196,8 +197,7 @@ class Pump(ConsumerRebalanceListener):  # type: ignore[misc]
         """Keep the watermark and the gauges up to date."""
         while True:
             with contextlib.suppress(KafkaError, StoreError, OSError):
-                numbers = {topic: self._consumer.partitions_for_topic(topic) or () for topic in self._topics}
-                partitions = [TopicPartition(topic, each) for topic, known in numbers.items() for each in sorted(known)]
+                partitions = self._shared.partitions()
                 if partitions:
                     await self._watermark.advance(partitions, await self._memory.epoch())
                 self._measure()

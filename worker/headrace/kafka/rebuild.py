@@ -9,7 +9,8 @@ same pipeline. Three things happen to the calls in there:
   record is in no output topic, and is published now.
 * Calls that are still open are open again.
 * Calls that were given up (published as incomplete at their deadline) look open, but their record is out: they are
-  closed for good, so that what comes late is late.
+  closed for good, so that what comes late is late. Which these are is only known when every partition of the group
+  has been read again, for the rest of a call may come from another; so all wait for each other before that step.
 
 A dead letter is left out too when all of its input lies in the part that is read again: whatever became of that
 input the first time is published already.

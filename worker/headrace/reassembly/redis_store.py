@@ -2,11 +2,14 @@
 
 Keys, all under one prefix and all with a TTL. ``{…}`` is the hash tag, so that one call's keys share a slot:
 
-    headrace:{tenant|call}:response     the state: a msgpack array, described in lua/state.lua
-    headrace:{tenant|call}:response:f   its packed fragments, a list; only while pieces are held
-    headrace:due:{topic|partition}      states by deadline, a sorted set; scores are hints, the state decides
-    headrace:claims:{topic|partition}   states that `due` claimed, by the offset of the claim
-    headrace:epoch                      the mark by which a lost memory is noticed (in a cluster one a primary)
+    headrace:1f2e3d4c:{tenant|call}:response     the state: a msgpack array, described in lua/state.lua
+    headrace:1f2e3d4c:{tenant|call}:response:f   its packed fragments, a list; only while pieces are held
+    headrace:1f2e3d4c:due:{topic|partition}      states by deadline, a sorted set; scores are hints, the state decides
+    headrace:1f2e3d4c:claims:{topic|partition}   states that `due` claimed, by the offset of the claim
+    headrace:epoch                               the mark by which a lost memory is noticed (in a cluster one a primary)
+
+The second part is the epoch in short. What is sent before a loss is noticed lands under the old one: it cannot mix with
+what is rebuilt, nor can what an older memory still holds.
 
 The rules run as Lua where the state is (lua/*.lua, the same as state.py). One batch is one pipeline: an EVALSHA a
 call and one ZADD a partition. Whatever fails half way may be sent again: a batch repeated gives the same answers.
@@ -69,6 +72,8 @@ class RedisStore:
         if min(open_ttl, tombstone_ttl) <= 0:
             raise SettingsError("a TTL is a positive number of seconds", place="redis ttl", fix="give whole seconds")
         self._prefix = prefix
+        #: What keys begin with: the prefix and the epoch.
+        self._space = ""
         self._open_ttl = open_ttl
         self._tombstone_ttl = tombstone_ttl
         self._index_ttl = 2 * open_ttl
@@ -89,19 +94,23 @@ class RedisStore:
 
     async def connect(self) -> str:
         """Load scripts, check the server, return the epoch. Raises StoreError."""
-        return await self._link.connect(allow_eviction=self._allow_eviction)
+        return self._go_by(await self._link.connect(allow_eviction=self._allow_eviction))
 
     async def epoch(self) -> str:
         """Read the epoch again and go by it: what the worker does before it rebuilds a lost memory."""
-        self._claims.clear()
-        self._forgotten.clear()
-        return await self._link.epoch()
+        return self._go_by(await self._link.epoch())
 
     async def new_epoch(self) -> str:
         """Give the memory another mark: a part of it is lost, which nobody else can see."""
-        self._claims.clear()
-        self._forgotten.clear()
-        return await self._link.new_epoch()
+        return self._go_by(await self._link.new_epoch())
+
+    def _go_by(self, epoch: str) -> str:
+        space = f"{self._prefix}:{hashlib.blake2b(epoch.encode(), digest_size=4).hexdigest()}"
+        if space != self._space:
+            self._space = space
+            self._claims.clear()
+            self._forgotten.clear()
+        return epoch
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -307,14 +316,14 @@ class RedisStore:
         tag, _, slot = member.decode().rpartition("|")
         if len(tag) > _LONGEST_TAG:
             tag = "~" + hashlib.blake2b(tag.encode(), digest_size=16).hexdigest()
-        key = f"{self._prefix}:{{{tag}}}:{slot}"
+        key = f"{self._space}:{{{tag}}}:{slot}"
         return key, f"{key}:f"
 
     def _due_key(self, source: str) -> str:
-        return f"{self._prefix}:due:{{{_escaped(source)}}}"
+        return f"{self._space}:due:{{{_escaped(source)}}}"
 
     def _claims_key(self, source: str) -> str:
-        return f"{self._prefix}:claims:{{{_escaped(source)}}}"
+        return f"{self._space}:claims:{{{_escaped(source)}}}"
 
 
 _encode = msgspec.msgpack.Encoder().encode
