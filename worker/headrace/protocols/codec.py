@@ -8,10 +8,10 @@ stream.py    sign(payload) -> int     fold(events) -> [Folded]     unfold(body) 
 times and coordinates. "body" is the wire JSON. Same protocol, both ways: write(read(body)) == body as values.
 
 Natural form is a record that did not come from this protocol's own reader: no ``wire``, ``extras``, ``continuation``
-or raw usage, maybe no ``wire_type``, ``provider_id`` or raw reason. Writers make a whole body of it: fields that the wire
-always has, its own word for the canonical reason, usage as the wire counts it, ids of calls from ``tool_call.id``. They
-invent no facts: response id, model and times must be in the record. A reader therefore notes in ``wire`` where a
-body lacks what the writer would add.
+or raw usage, maybe no ``wire_type``, ``provider_id`` or raw reason. Writers make a whole body of it: fields that the
+wire always has, its own word for the canonical reason, usage as the wire counts it, ids of calls from
+``tool_call.id``. They invent no facts: response id, model and times must be in the record. A reader therefore notes
+in ``wire`` where a body lacks what the writer would add.
 """
 
 from __future__ import annotations
