@@ -141,3 +141,10 @@ def test_a_missing_file_is_an_error_that_names_it(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "none.jsonl" in str(result.exception)
     assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_dash_is_standard_output(captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = _RUNNER.invoke(app, ["normalize", str(captures), "-o", "-", "--quiet"])
+    assert result.stdout_bytes == _normalize(captures, tmp_path / "out.jsonl")
+    assert (tmp_path / "dead-letters.jsonl").exists()

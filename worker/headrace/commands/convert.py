@@ -35,7 +35,12 @@ class PolicyName(StrEnum):
 def convert_files(
     files: Annotated[list[str], typer.Argument(help="Capture files (as for normalize) or files of canonical records.")],
     to: Annotated[str, typer.Option("--to", "-t", help="Protocol to write, for instance anthropic.messages.")],
-    output: Annotated[str, typer.Option("--output", "-o", help="Where the results go (JSON Lines): a file or a URL.")],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", help="Where the results go (JSON Lines): a file, a URL, or - for standard output."
+        ),
+    ],
     provider: Annotated[
         str | None, typer.Option(help="Dialect of the protocol: deepseek, openrouter, azure, vllm, …")
     ] = None,
@@ -58,7 +63,7 @@ def convert_files(
     target_of(to)
     dialect_of(provider, to)
     tally = _Tally()
-    letters_path = dead_letters or f"{output}.dead-letters.jsonl"
+    letters_path = dead_letters or dead_letters_beside(output)
     with (
         open_output(output, "jsonl", "canonical_record") as results,
         open_output(letters_path, "jsonl", "dead_letter") as letters,

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from headrace.commands.options import MappingOption, QuietOption, mapping_of
 from headrace.commands.summary import print_summary
 from headrace.offline.inputs import Reader, open_inputs
-from headrace.offline.outputs import open_output
+from headrace.offline.outputs import dead_letters_beside, open_output
 from headrace.offline.run import run
 
 
@@ -32,7 +32,9 @@ def normalize(
         list[str],
         typer.Argument(help="Capture files: .jsonl, .jsonl.gz, .jsonl.zst or Avro containers; folders, globs, URLs."),
     ],
-    output: Annotated[str, typer.Option("--output", "-o", help="Where the records go: a file or a URL.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Where the records go: a file, a URL, or - for standard output.")
+    ],
     format_name: Annotated[Format, typer.Option("--format", "-f", help="Format of the records.")] = Format.jsonl,
     dead_letters: Annotated[
         str | None, typer.Option(help="Where dead letters go (JSON Lines). Default: OUTPUT.dead-letters.jsonl.")
@@ -49,7 +51,7 @@ def normalize(
     """
     inputs = open_inputs(files)
     reader = Reader(inputs)
-    letters_path = dead_letters or f"{output}.dead-letters.jsonl"
+    letters_path = dead_letters or dead_letters_beside(output)
     total = sum(file.size for file in inputs)
     with (
         open_output(output, format_name.value, "canonical_record") as records,

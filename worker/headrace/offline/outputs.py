@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import sys
 from collections.abc import Callable, Iterator
 from typing import IO, Any, Literal, Protocol
 
@@ -24,6 +25,9 @@ from headrace.json_text import dumps, loads
 
 Format = Literal["jsonl", "avro", "parquet"]
 FORMATS: tuple[Format, ...] = ("jsonl", "avro", "parquet")
+
+#: The path that means standard output.
+STDOUT = "-"
 
 _BLOCK_BYTES = 1 << 20
 _ROW_GROUP = 2_000
@@ -47,9 +51,22 @@ class Writer(Protocol):
         ...
 
 
+def dead_letters_beside(output: str) -> str:
+    """Where the dead letters of an output go when nothing else is said."""
+    return "dead-letters.jsonl" if output == STDOUT else f"{output}.dead-letters.jsonl"
+
+
 @contextlib.contextmanager
 def open_output(path: str, format_name: Format, schema: str) -> Iterator[Writer]:
-    """A writer for one file; a path or any URL fsspec knows. Raises SettingsError when it cannot be written."""
+    """A writer for one file; a path, any URL fsspec knows, or ``-`` for standard output.
+
+    Raises SettingsError when it cannot be written.
+    """
+    if path == STDOUT:
+        writer = _WRITERS[format_name](sys.stdout.buffer, schema)
+        yield writer
+        writer.close()
+        return
     filesystem, name = fsspec.core.url_to_fs(path, auto_mkdir=True)
     partial = name + ".partial"
     compression = "zstd" if name.endswith(".zst") else "gzip" if name.endswith(".gz") else None
