@@ -49,9 +49,16 @@ class Slot:
         if type(delta) is dict and type(self.step) is dict:
             delta_type = delta.get("type")
             if type(delta_type) is str and _DELTAS.get(delta_type, Slot.whole)(self, delta):
+                taken = _TAKEN_KEY.get(delta_type)
+                if taken is not None and not delta.keys() <= {"type", taken}:
+                    self._keep_rest(delta, taken)
                 return True
         self.unknown.append(delta)
         return False
+
+    def _keep_rest(self, delta: dict[str, Json], taken: str) -> None:
+        """What nobody knows of a delta that has one thing to say."""
+        self.unknown.append({key: value for key, value in delta.items() if key != taken})
 
     def taken(self) -> Json:
         """The finished step."""
@@ -214,6 +221,14 @@ _DELTAS: dict[str, Callable[[Slot, dict[str, Json]], bool]] = {
     "thought_summary": Slot.summary,
     "thought_signature": Slot.signature,
     "arguments_delta": Slot.arguments,
+}
+#: Delta type -> the one key that is taken from it; the others keep all of theirs in what they become.
+_TAKEN_KEY = {
+    "text_annotation_delta": "annotations",
+    "text_annotation": "annotations",
+    "thought_summary": "content",
+    "thought_signature": "signature",
+    "arguments_delta": "arguments",
 }
 #: Delta type -> type of the step it opens when no start event came; any other delta is of its step's type.
 _STEP_TYPES = {

@@ -98,7 +98,7 @@ def fold(events: Sequence[Json]) -> list[Folded]:
         handler(event, now)
         if handler is not _text:
             now.folded.events += 1
-            if len(event) > 3:
+            if len(event) > 3 or "delta" not in event or "index" not in event:
                 _read_envelope(event, now)
     if now.folded.events or now.folded.stray:
         done.append(now)

@@ -10,6 +10,7 @@ Which call a fragment belongs to:
 - Without index, by id. Without both, by place where a chunk holds several, else the last call.
 - Where neither id nor index tells, a name does: one that differs after arguments have come, or that comes with a new
   object after whole arguments, starts another call. Otherwise an equal name is restated and another continues it.
+  A type that differs tells, too.
 """
 
 from __future__ import annotations
@@ -209,6 +210,8 @@ class Calls:
             found = self._by_id(call_id, name, text)
         else:
             found = self._by_place(place, name, text)
+            if found is not None and _is_of_another_type(found, fragment):
+                found = None
         if found is None:
             found = Call()
             self.elements.append(found)
@@ -260,6 +263,11 @@ class Calls:
     def finish(self) -> list[Json]:
         """The list under ``tool_calls``."""
         return [element.finish() if type(element) is Call else element for element in self.elements]
+
+
+def _is_of_another_type(call: Call, fragment: dict[str, Json]) -> bool:
+    known, given = call.fields.get("type"), fragment.get("type")
+    return bool(known and given) and known != given
 
 
 def _inner(fragment: dict[str, Json]) -> tuple[str | None, Json]:

@@ -94,7 +94,9 @@ class _Response:
     def _keep_odd(self, kind: str, event: dict[str, Json], odd: list[str]) -> None:
         """Unknown fields of a known event; a value that only repeats is kept once."""
         if kind in ev.LIFECYCLE and self.snapshot is event.get("response"):
-            for key in [key for key in odd if key not in self.snapshot]:
+            # Of a snapshot that another will replace only what is known to stand beside one moves into it.
+            beside = odd if kind in ev.TERMINAL else ev.BESIDE_SNAPSHOT.intersection(odd)
+            for key in [key for key in beside if key not in self.snapshot]:
                 self.snapshot = {**self.snapshot, key: event[key]}
                 odd.remove(key)
                 if key not in ev.BESIDE_SNAPSHOT:
