@@ -22,7 +22,7 @@ from headrace.convert.dialects import dialect_of
 from headrace.convert.targets import target_of
 from headrace.errors import HeadraceError
 from headrace.json_text import Json, dumps
-from headrace.offline.outputs import Writer, open_output
+from headrace.offline.outputs import Writer, dead_letters_beside, open_output
 
 
 class PolicyName(StrEnum):
