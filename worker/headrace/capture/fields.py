@@ -95,26 +95,30 @@ def iso(moment: int) -> str:
 # --- HTTP ------------------------------------------------------------------------------------------------------
 
 
+_STATUS = re.compile(r"[0-9]{1,3}")
+
+
 def make_http(method: Json, url: Json, status: Json, headers: Json, place: str = "$.http") -> Http | None:
     """HTTP facts without credentials; None when there are none. status: a number or numeric text."""
     if method is None and url is None and status is None and not headers:
         return None
     return Http(
-        method=_text(method),
-        url=redact_url(str(url)) if url is not None else None,
+        method=None if method is None else writable(str(method)),
+        url=redact_url(writable(str(url))) if url is not None else None,
         status=_status(status, place),
         headers=redact_headers(headers_of(headers)) if headers else {},
     )
 
 
-def _text(value: Json) -> str | None:
-    return None if value is None else str(value)
+def writable(text: str) -> str:
+    """The text; half of a surrogate pair, which UTF-8 cannot carry, becomes its escape."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _status(value: Json, place: str) -> int | None:
     if value is None or value == "":
         return None
-    if isinstance(value, int | str) and not isinstance(value, bool) and str(value).strip().isdigit():
+    if isinstance(value, int | str) and not isinstance(value, bool) and _STATUS.fullmatch(str(value)[:64].strip()):
         return int(value)
     raise CaptureError(f"not an HTTP status: {str(value)[:64]!r}", place=f"{place}.status", fix="write a number")
 
@@ -132,8 +136,8 @@ def headers_of(headers: Json) -> dict[str, str]:
     for name, value in pairs:
         if name is None or value is None:
             continue
-        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-        key = str(name).lower()
+        text = writable(", ".join(map(str, value)) if isinstance(value, list) else str(value))
+        key = writable(str(name).lower())
         collected[key] = f"{collected[key]}, {text}" if key in collected else text
     return collected
 

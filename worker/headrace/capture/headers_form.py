@@ -17,6 +17,8 @@ PREFIX = "headrace-"
 _TEXTS = ("protocol", "provider", "task_id", "request_version", "tenant", "direction", "outcome", "message")
 _PROVENANCE = ("origin", "side", "fidelity")
 _NUMBERS = ("seq", "count", "attempt")
+#: More is out of every range, and Python refuses to read thousands of them.
+_MOST_DIGITS = 19
 _TRUE, _FALSE = frozenset({"true", "1", "yes"}), frozenset({"false", "0", "no"})
 
 
@@ -92,7 +94,7 @@ def _number(texts: Mapping[str, str], field: str) -> int | None:
     text = texts.get(field)
     if text is None:
         return None
-    if not (text.isascii() and text.isdigit()) or int(text) >= 2**63:
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
         raise CaptureError(f"not a count: {text[:64]!r}", place=_place(field), fix="write a whole number from 0")
     return int(text)
 

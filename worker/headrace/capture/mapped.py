@@ -6,8 +6,10 @@ bytes; its siblings go on.
 
 from __future__ import annotations
 
+import re
+
 from headrace.capture.bodies import body_bytes
-from headrace.capture.fields import json_bytes, known_kind, known_protocol, make_http, micros, safe_payload
+from headrace.capture.fields import json_bytes, known_kind, known_protocol, make_http, micros, safe_payload, writable
 from headrace.capture.framing import frame
 from headrace.capture.mapping import CaptureSources, HttpSources, Mapping, Origin, Source, When
 from headrace.capture.model import Capture, Http, Inbound
@@ -83,6 +85,7 @@ def _holds(condition: When, entry: Json) -> bool:
 
 _TEXTS = ("task_id", "request_version", "tenant", "provider", "direction", "outcome", "message", "side", "fidelity")
 _NUMBERS = ("seq", "count", "attempt")
+_COUNT = re.compile(r"[0-9]{1,19}")
 
 
 class _EntryReader:
@@ -185,14 +188,14 @@ class _EntryReader:
     def _text(self, sources: CaptureSources, name: str) -> str | None:
         value = self._field(sources, name)
         if value is None or isinstance(value, str):
-            return value or None
+            return writable(value) if value else None
         return json_bytes(value).decode()
 
     def _number(self, sources: CaptureSources, name: str) -> int | None:
         value = self._field(sources, name)
         if value is None or value == "":
             return None
-        if isinstance(value, int | str) and not isinstance(value, bool) and str(value).isdigit():
+        if isinstance(value, int | str) and not isinstance(value, bool) and _COUNT.fullmatch(str(value)[:64]):
             return int(value)
         raise CaptureError(f"not a count: {str(value)[:64]!r}", place=self._place(sources, name))
 

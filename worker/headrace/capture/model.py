@@ -22,6 +22,8 @@ Form = Literal["json", "bytes"]
 
 #: The largest sequence number that every store keeps exactly: an integer of a double.
 LARGEST_SEQ = 2**53 - 1
+#: What a record's fields hold.
+_LARGEST = 2**63 - 1
 
 
 class Source(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -83,9 +85,15 @@ class Capture(msgspec.Struct, gc=False):
     def __post_init__(self) -> None:
         """Numbers past `LARGEST_SEQ` would lose their order in stores; clocks are no sequence numbers."""
         if self.seq is not None and not 0 <= self.seq <= LARGEST_SEQ:
-            raise CaptureError(
-                f"seq {self.seq} is out of range", place="$.seq", fix="number the pieces of a stream from 0"
-            )
+            raise _out_of_range("seq", self.seq, "number the pieces of a stream from 0")
+        if self.count is not None and not 0 <= self.count <= _LARGEST:
+            raise _out_of_range("count", self.count, "write the number of pieces")
+        if self.attempt is not None and not 0 <= self.attempt <= _LARGEST:
+            raise _out_of_range("attempt", self.attempt, "number the attempts at a call from 0 or 1")
+
+
+def _out_of_range(name: str, number: int, fix: str) -> CaptureError:
+    return CaptureError(f"{name} {str(number)[:30]} is out of range", place=f"$.{name}", fix=fix)
 
 
 class Inbound(msgspec.Struct, frozen=True, gc=False):
