@@ -24,6 +24,8 @@ _READERS_OWN = SPELLING | {
     *("kind", "status", "role", "was_custom", "size_bytes", "unit", "choice_index"),
     *("finish_reason", "raw_finish_reason", "detail"),
 }
+#: Values that say nothing: a reader may take them for the way something was spelled.
+_NOTHING: tuple[Any, ...] = (None, "", [], False, "{}")
 #: Fields of the record that draft and reading are compared by, besides messages.
 _COMPARED = (
     *("served_model", "response_id", "metadata", "tools", "tool_choice", "parameters", "timing", "usage", "error"),
@@ -120,8 +122,9 @@ def _compare(draft: Draft, holder: Any, field: str, mine: Any, theirs: Any) -> N
     elif type(mine) is list and mine and type(mine[0]) is dict:
         others = theirs or []
         for at, item in enumerate(mine):
-            _compare_objects(draft, item, others[at] if at < len(others) else {})
-    elif mine not in (None, "", [], False) and not _same(mine, theirs) and not _is_derived(holder, field):
+            if any(held not in _NOTHING for name, held in item.items() if name != "type"):
+                _compare_objects(draft, item, others[at] if at < len(others) else {})
+    elif mine not in _NOTHING and not _same(mine, theirs) and not _is_derived(holder, field):
         _missing(draft, holder, field)
 
 

@@ -39,6 +39,7 @@ RULES: tuple[Rule, ...] = (
     Rule("media", content.place_media, _BOTH),
     Rule("result_content", calls.write_results, _BOTH),
     Rule("empty_text", content.drop_empty_texts, _BOTH),
+    Rule("cache_breakpoints", content.keep_breakpoints, _BOTH),
     Rule("arguments", calls.write_arguments, _BOTH),
     Rule("empty_messages", items.drop_empty_messages, _BOTH),
     Rule("system", turns.place_system, _REQUEST),

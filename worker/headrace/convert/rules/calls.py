@@ -44,14 +44,14 @@ def _link(draft: Draft, result: Any, known: dict[str, Any], open_calls: dict[str
         name = result.get("name")
         call_id = next((key for key, call in open_calls.items() if not name or call.get("name") == name), None)
         if call_id is not None:
-            result["tool_call_id"] = call_id
+            draft.rewrite(result, "tool_call_id", call_id)
     call = known.get(call_id or "")
     open_calls.pop(call_id or "", None)
     if call is None:
         if draft.is_request:
             draft.note(result, "tool_call_id", "orphan_result")
         if not call_id:
-            result["tool_call_id"] = f"orphan_{_digest(draft.path(result) or '')}"
+            draft.rewrite(result, "tool_call_id", f"orphan_{_digest(draft.path(result) or '')}")
     if draft.target.column in ("gemini", "live"):
         _name(draft, result, call)
     elif draft.target.column == "interactions":

@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.convert.draft import Draft
 from headrace.convert.rules.items import leave_behind
+from headrace.json_text import loads
 
 _GAP = "\n\n"
 
@@ -44,6 +45,22 @@ def drop_empty_texts(draft: Draft) -> None:
 def _is_empty(part: Any) -> bool:
     empty = part.get("type") == "text" and not part.get("text")
     return empty and "signature" not in part and "citations" not in part
+
+
+def keep_breakpoints(draft: Draft) -> None:
+    """Anthropic's cache breakpoints are objects; whatever else a dialect had there is reported."""
+    if draft.target.column != "anthropic":
+        return
+    for shape in _with_breakpoints(draft):
+        if type(loads(shape["cache_control"])) is not dict:
+            draft.lose(shape, "cache_control", "cache_hint")
+
+
+def _with_breakpoints(draft: Draft) -> Iterator[Any]:
+    parts = [part for message in draft.messages for part in message.get("parts", ())]
+    for shape in (*parts, *draft.record.get("tools", ())):
+        if "cache_control" in shape:
+            yield shape
 
 
 # Reasoning

@@ -25,11 +25,18 @@ def leave_out_echoes(draft: Draft) -> None:
     for message in draft.messages:
         if message.get("role") in ("assistant", "tool") and "at" not in spelling(message):
             kept.append(message)
-        elif message.get("parts"):
+        elif "at" in spelling(message) or draft.source.get("protocol") == _LIVE:
             draft.drop(message, "request_echo", "what came before the answer")
+        else:
+            # Only Live and echoed prompts have the client's words in a response.
+            draft.note(message, "role", "unsupported_value", message["role"])
+            message["role"] = "assistant"
+            kept.append(message)
     record["messages"] = kept
 
 
+_ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
+_LIVE = "gemini.live"
 #: Targets whose answer holds only what the model said.
 _ANSWER_ONLY = frozenset({"chat", "responses", "anthropic", "gemini"})
 
@@ -52,8 +59,12 @@ def _leave_out_results(draft: Draft) -> None:
 def name_roles(draft: Draft) -> None:
     """A message that does not say whose it is: the model's in a response, the user's in a request."""
     for message in draft.messages:
-        if not message.get("role"):
-            message["role"] = "user" if draft.is_request else "assistant"
+        role = message.get("role")
+        if not role:
+            draft.rewrite(message, "role", "user" if draft.is_request else "assistant")
+        elif draft.is_request and role not in _ROLES and draft.source.get("protocol") != _LIVE:
+            draft.note(message, "role", "unsupported_value", role)
+            message["role"] = "user"
 
 
 def drop_spelling(draft: Draft) -> None:

@@ -174,6 +174,8 @@ def write_usage(draft: Draft) -> None:
 
 def _keep_sums(draft: Draft, usage: Any) -> None:
     """Google counts parts beside their wholes: a part that is larger than its whole cannot be said."""
+    for name in [name for name, count in usage.items() if type(count) is int and not 0 <= count < 1 << 53]:
+        draft.lose(usage, name, "usage_detail")
     for part, whole in (("tool_use_tokens", "input_tokens"), ("reasoning_tokens", "output_tokens")):
         if usage.get(part, 0) > usage.get(whole, 0):
             draft.lose(usage, part, "usage_detail")
@@ -368,13 +370,17 @@ def _fill_responses(draft: Draft, record: Any) -> None:
     name_items(draft)
 
 
+#: Key of the history that a request cannot do without.
+_HISTORIES = {"anthropic": "messages", "gemini": "contents", "interactions": "input"}
+
+
 def fill_request(draft: Draft) -> None:
     """Fields that the target's requests always have; in Responses, also the ids of items of the history."""
     column = draft.target.column
     if column == "responses":
         name_items(draft)
-    elif column == "anthropic" and all(message["role"] == "system" for message in draft.messages):
-        draft.record["wire"] = '{"empty_list":["messages"]}'
+    elif column in _HISTORIES and all(message["role"] == "system" for message in draft.messages):
+        draft.record["wire"] = dumps({"empty_list": [_HISTORIES[column]]})
         draft.added("messages", "first_role", "there is no user message")
 
 
@@ -426,6 +432,8 @@ _ANTHROPIC_FIELDS = {"stop_sequence": "stop_sequence", "stop_reason": "raw_finis
 
 def _fill_gemini(draft: Draft, record: Any) -> None:
     record.pop("raw_finish_reason", None)
+    if not draft.messages:
+        record["wire"] = '{"empty_list":["candidates"]}'
 
 
 def _fill_interactions(draft: Draft, record: Any) -> None:

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from headrace.convert.draft import Draft
-from headrace.convert.matrix import SPELLING
+from headrace.convert.matrix import SPELLING, matrix
 from headrace.convert.rules.items import leave_behind
 
 _SYSTEM = ("system", "developer")
@@ -53,8 +53,7 @@ def _one_message(draft: Draft, top: list[Any]) -> Any:
     message = top[0]
     for other in top[1:]:
         message["parts"] = [*message["parts"], *other["parts"]]
-        draft.note(other, "", "messages_merged")
-        draft.moved(other, "role", "name")
+        _merge_facts(draft, message, other)
     if draft.target.column == "interactions" and len(message["parts"]) > 1:
         join_texts(draft, message, "\n\n")
     return message
@@ -112,6 +111,8 @@ def place_results(draft: Draft) -> None:
         if not any(run[0].get("type") == "tool_result" for run in runs):
             placed.append(message)
             continue
+        if all(run[0].get("type") == "tool_result" for run in runs):
+            _leave_facts(draft, message)
         if message.get("role") == "user" and len(runs) > 1 and runs[0][0].get("type") != "tool_result":
             # Results answer the turn before: they come first.
             draft.note(message, "parts", "order_changed", "results come first")
@@ -127,6 +128,13 @@ def place_results(draft: Draft) -> None:
     draft.record["messages"] = placed
     if draft.target.results_apart:
         _sort_results(draft)
+
+
+def _leave_facts(draft: Draft, message: Any) -> None:
+    """What a message says besides its results has no place where each result is a message."""
+    for field in [name for name in message if name not in ("role", "parts", *SPELLING)]:
+        line = matrix().line(f"messages[].{field}", "request")
+        draft.lose(message, field, line.code if line else "unsupported_field")
 
 
 def _place_rest(draft: Draft, message: Any, run: list[Any], placed: list[Any]) -> None:
