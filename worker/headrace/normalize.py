@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import msgspec
 
@@ -47,7 +46,7 @@ class Normalized:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a unit's bytes came from: call facts, coordinates and capture times of its messages."""
+    """Where a unit's bytes came from: call facts, and coordinates and capture times that span its messages."""
 
     facts: CallFacts
     coordinates: tuple[Coordinates, ...]
@@ -153,13 +152,27 @@ def silence(facts: CallFacts, pieces: Sequence[Piece]) -> Normalized:
 
 
 def _stream_origin(facts: CallFacts, pieces: Sequence[Piece]) -> Origin:
-    """Coordinates of all pieces; times of the wire, where it gave any."""
+    """Where the pieces lie; times of the wire, where it gave any."""
     streamed = [piece for piece in pieces if piece.kind == "stream"] or pieces
     return Origin(
         facts,
-        tuple(Coordinates(piece.topic, piece.partition, piece.offset, piece.timestamp) for piece in pieces),
-        tuple(piece.captured_at for piece in streamed if piece.captured_at is not None),
+        _span(pieces),
+        tuple([piece.captured_at for piece in streamed if piece.captured_at is not None]),
     )
+
+
+def _span(pieces: Sequence[Piece]) -> tuple[Coordinates, ...]:
+    """The first and the last message of each partition that the pieces came from."""
+    spans: list[Coordinates] = []
+    partitions = {(piece.topic, piece.partition) for piece in pieces}
+    for topic, partition in sorted(partitions):
+        there = pieces
+        if len(partitions) > 1:
+            there = [piece for piece in pieces if (piece.topic, piece.partition) == (topic, partition)]
+        offsets = [piece.offset for piece in there]
+        latest = max([piece.timestamp for piece in there])
+        spans += [Coordinates(topic, partition, offset, latest) for offset in (min(offsets), max(offsets))]
+    return tuple(spans)
 
 
 # Bodies and pieces to events
@@ -194,6 +207,8 @@ def _single(framed: Framed, what: str) -> dict[str, Json]:
 
 def _runs(pieces: Sequence[Piece]) -> list[list[Piece]]:
     """Neighbouring pieces of one form; byte slices on both sides of a missing number are not neighbours."""
+    if pieces and "bytes" not in {piece.form for piece in pieces}:
+        return [list(pieces)]
     runs: list[list[Piece]] = []
     for piece in pieces:
         before = runs[-1][-1] if runs else None
@@ -311,9 +326,9 @@ def _reason(pieces: Sequence[Piece]) -> str:
 
 
 def _has_gap(pieces: Sequence[Piece]) -> bool:
-    """Whether numbers are missing; a stream may be numbered from 0 or from 1."""
+    """Whether numbers are missing between pieces in order; a stream may be numbered from 0 or from 1."""
     numbers = [piece.seq for piece in pieces if piece.seq is not None]
-    return bool(numbers) and (numbers[0] > 1 or any(after != before + 1 for before, after in pairwise(numbers)))
+    return bool(numbers) and (numbers[0] > 1 or numbers[-1] - numbers[0] + 1 != len(numbers))
 
 
 def _bad_event(data: bytes, reason: str, origin: Origin) -> DeadLetter:

@@ -40,7 +40,7 @@ from headrace.reassembly.pieces import (
     pack,
     unpack,
 )
-from headrace.reassembly.signs import Signs
+from headrace.reassembly.signs import Signs, ends_alone
 from headrace.reassembly.store import Answer, Append, Close, Position, StateKey, Store
 
 _SECOND = 1_000_000
@@ -201,21 +201,24 @@ class Pipeline:
 
     def _shares(self, messages: Iterable[Inbound], batch: Batch) -> list[_Share]:
         """Group stream pieces by call and partition; whole bodies stand alone. Ordered by last message."""
-        streams: dict[tuple[StateKey, str, int], _Share] = {}
+        streams: dict[tuple[str, str, str, int], _Share] = {}
         shares: list[_Share] = []
         for index, message in enumerate(messages):
             for capture in self._captures(message, index, batch):
                 facts = normalize.facts_of_capture(capture)
-                key = StateKey(capture.tenant or "", capture.call_id, _SLOTS[capture.kind])
+                slot = _SLOTS[capture.kind]
                 if capture.kind in ("request", "response"):
+                    key = StateKey(capture.tenant or "", capture.call_id, slot)
                     shares.append(_Share(key, facts, [capture], index))
                     continue
-                place = (key, capture.source.topic, capture.source.partition)
+                source = capture.source
+                place = (capture.tenant or "", capture.call_id, source.topic, source.partition)
                 share = streams.get(place)
                 if share is None:
-                    share = streams[place] = _Share(key, facts)
+                    share = streams[place] = _Share(StateKey(capture.tenant or "", capture.call_id, slot), facts)
                     shares.append(share)
-                share.facts = share.facts.merged(facts)
+                elif share.facts != facts:
+                    share.facts = share.facts.merged(facts)
                 share.captures.append(capture)
                 share.index = index
         shares.sort(key=lambda share: share.index)
@@ -228,6 +231,8 @@ class Pipeline:
             ours = records.unexpected(fault, _place(message.source))
             batch.dead_letters.append((index, records.dead_letter_of(ours, message, fault)))
             return ()
+        if not read.rejects:
+            return read.captures
         batch.dead_letters += [
             (
                 index,
@@ -272,32 +277,33 @@ class Pipeline:
 
     def _ends(self, share: _Share, pieces: Sequence[Piece]) -> dict[str, Any]:
         """Where the share reaches to, and what it says of the stream's end."""
-        marks = self._signs.marks(share.key, share.facts.protocol, pieces)
         numbered = [piece.seq for piece in pieces if piece.seq is not None]
-        placed = [
-            (_reach(piece), mark)
-            for piece, mark in zip(pieces, marks, strict=True)
-            if _is_step(piece, numbered=bool(numbered))
-        ]
-        last = max((at for at, _ in placed), default=-1)
-        hard = max((at for at, mark in placed if mark == SIGN_HARD), default=-1)
+        steps = [piece for piece in pieces if _is_step(piece, numbered=bool(numbered))]
+        last = max([_reach(piece) for piece in steps], default=-1)
         counts = [piece.count for piece in pieces if piece.count is not None]
-        ended = any(piece.kind != "stream" and piece.seq is None for piece in pieces)
         seqs = tuple(intervals(numbered))
-        if numbered:
-            unbroken = seqs == ((0, last),)
-            whole = unbroken and (last + 1 >= max(counts) if counts else hard == last)
-        else:
-            whole = last >= 0 and (ended or hard == last)
-        return {
+        ends = {
             "seqs": seqs,
             "last": last,
-            "hard": hard,
-            "soft": any(mark == SIGN_SOFT for mark in marks),
             "count": max(counts, default=None),
-            "ended": ended,
-            "whole": whole,
+            "ended": any(piece.kind != "stream" and piece.seq is None for piece in pieces),
         }
+        protocol = share.facts.protocol
+        if not counts and (not numbered or seqs == ((0, last),)) and steps and ends_alone(protocol, steps[-1]):
+            # All of a stream at once, as most are where batches are large: nothing hangs on its other pieces.
+            return {**ends, "hard": last, "soft": False, "whole": True}
+        marks = self._signs.marks(share.key, protocol, pieces)
+        placed = zip(pieces, marks, strict=True)
+        hard = [
+            _reach(piece) for piece, mark in placed if mark == SIGN_HARD and _is_step(piece, numbered=bool(numbered))
+        ]
+        ends["hard"] = max(hard, default=-1)
+        ends["soft"] = SIGN_SOFT in marks
+        if numbered:
+            ends["whole"] = seqs == ((0, last),) and (last + 1 >= max(counts) if counts else ends["hard"] == last)
+        else:
+            ends["whole"] = last >= 0 and (ends["ended"] or ends["hard"] == last)
+        return ends
 
     # Taking answers
 
@@ -349,11 +355,13 @@ class Pipeline:
             batch.dead_letters.append((share.index, _letter(error, pieces, share.facts)))
 
     def _take_pieces(self, share: _Share, pieces: Sequence[Piece], answer: Answer, batch: Batch) -> None:
-        late = [piece for piece in pieces if _is_late(piece, answer)]
+        late = _late_pieces(pieces, answer)
         if late:
             batch.dead_letters.append((share.index, _late(late, share.facts)))
         if answer.outcome == "ready":
-            own = Fragment(share.facts, tuple(piece for piece in pieces if not _is_late(piece, answer)))
+            own = Fragment(
+                share.facts, tuple([piece for piece in pieces if piece not in late]) if late else tuple(pieces)
+            )
             self._emit(answer, [*(unpack(packed) for packed in answer.fragments), own], batch, index=share.index)
         elif answer.outcome == "duplicate":
             batch.duplicates += len(pieces) - len(late)
@@ -458,6 +466,8 @@ def _is_placed(piece: Piece, answer: Answer) -> bool:
 
 def _segment(pieces: Sequence[Piece], answer: Answer) -> tuple[list[Piece], tuple[Piece, ...]]:
     """The pieces of the segment that is ready, and those past it."""
+    if answer.through < 0 and answer.limit < 0:
+        return list(pieces), ()
     segment: list[Piece] = []
     leftover: list[Piece] = []
     for piece in pieces:
@@ -467,6 +477,12 @@ def _segment(pieces: Sequence[Piece], answer: Answer) -> tuple[list[Piece], tupl
         past = answer.limit >= 0 and _is_placed(piece, answer) and reach > answer.limit
         (leftover if past else segment).append(piece)
     return segment, tuple(leftover)
+
+
+def _late_pieces(pieces: Sequence[Piece], answer: Answer) -> list[Piece]:
+    if answer.late or (answer.final and answer.outcome == "duplicate"):
+        return [piece for piece in pieces if _is_late(piece, answer)]
+    return []
 
 
 def _is_late(piece: Piece, answer: Answer) -> bool:

@@ -11,6 +11,8 @@ polled batch held, packed together. Packed form: one byte that names the compres
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
+from operator import lt
 
 import msgspec
 import zstandard
@@ -115,12 +117,30 @@ def in_order(fragments: Iterable[Fragment]) -> list[Piece]:
     Same ``seq`` twice: the first one by log position stays (design section 3). The same log position twice
     is the same message read again.
     """
-    pieces = sorted((piece for fragment in fragments for piece in fragment.pieces), key=lambda piece: piece.order)
+    pieces = [piece for fragment in fragments for piece in fragment.pieces]
+    if _are_in_order(pieces):
+        return pieces
+    pieces.sort(key=lambda piece: piece.order)
     kept: list[Piece] = []
     for piece in pieces:
         if not kept or not _same_place(kept[-1], piece):
             kept.append(piece)
     return kept
+
+
+def _are_in_order(pieces: Sequence[Piece]) -> bool:
+    """Whether pieces are sorted, each place once; told for all with numbers, and for all without of one partition."""
+    seqs = [piece.seq for piece in pieces]
+    unnumbered = seqs.count(None)
+    if not unnumbered:
+        return _ascend([seq for seq in seqs if seq is not None])
+    if unnumbered < len(seqs) or len({(piece.topic, piece.partition) for piece in pieces}) > 1:
+        return False
+    return _ascend([piece.offset for piece in pieces])
+
+
+def _ascend(places: Sequence[int]) -> bool:
+    return all(map(lt, places, islice(places, 1, None)))
 
 
 def _same_place(left: Piece, right: Piece) -> bool:
@@ -131,8 +151,11 @@ def _same_place(left: Piece, right: Piece) -> bool:
 
 def intervals(seqs: Iterable[int]) -> list[tuple[int, int]]:
     """Sorted, merged, inclusive intervals of sequence numbers: [3, 1, 2, 7] -> [(1, 3), (7, 7)]."""
+    ordered = sorted(set(seqs))
+    if ordered and ordered[-1] - ordered[0] + 1 == len(ordered):
+        return [(ordered[0], ordered[-1])]
     merged: list[tuple[int, int]] = []
-    for seq in sorted(set(seqs)):
+    for seq in ordered:
         if merged and merged[-1][1] == seq - 1:
             merged[-1] = (merged[-1][0], seq)
         else:

@@ -30,57 +30,59 @@ def sign_of(protocol: str | None, payload: bytes) -> int:
     return max(codec(known).sign(payload) for known in PROTOCOLS)
 
 
-def slice_sign(protocol: str | None, text: bytes) -> int:
+def ends_alone(protocol: str | None, piece: Piece) -> bool:
+    """Whether a piece that needs no neighbours to be read, a JSON event, ends its stream."""
+    return piece.kind == "stream" and piece.form == "json" and sign_of(protocol, piece.payload) == SIGN_HARD
+
+
+def _slice_sign(protocol: str | None, tail: bytes) -> int:
     """The sign in the last SSE event of a text; hard only when that event is whole.
 
-    Nothing may follow the end: a slice that ends one response and starts another is no end. An event's name comes
-    before its data, so a text that ends with a name ends in the middle of an event.
+    Nothing may follow the end: a slice that ends one response and starts another is no end.
     """
-    event = text[_last_event(text) :]
-    sign = sign_of(protocol, event)
-    return SIGN_SOFT if sign == SIGN_HARD and not _is_whole(event) else sign
+    sign = sign_of(protocol, tail)
+    return SIGN_SOFT if sign == SIGN_HARD and not tail.endswith((b"\n", b"\r")) else sign
 
 
-def _is_whole(event: bytes) -> bool:
-    return event.endswith((b"\n", b"\r")) and _NAME_LINE.search(event) is None
-
-
-def _last_event(text: bytes) -> int:
-    """Where the last `data:` line starts; JSON strings hold no raw line ends, so content cannot look like it."""
-    at = max(text.rfind(b"\ndata:"), text.rfind(b"\rdata:"))
-    return at + 1
+def _last_event(text: bytes) -> bytes:
+    """From the last `data:` line on; JSON strings hold no raw line ends, so content cannot look like it."""
+    return text[max(text.rfind(b"\ndata:"), text.rfind(b"\rdata:")) + 1 :]
 
 
 class Signs:
     """Marks pieces with their sign. One per pipeline."""
 
     def __init__(self) -> None:
+        #: (number of the last slice or -1, the event that is open after it)
         self._tails: OrderedDict[StateKey, tuple[int, bytes]] = OrderedDict()
 
     def marks(self, key: StateKey, protocol: str | None, pieces: Sequence[Piece]) -> list[int]:
         """The sign of each piece; pieces are one share, in order."""
-        return [self._mark(key, protocol, piece) for piece in pieces]
+        marks: list[int] = []
+        known = open_event = self._tails.get(key, (-1, b""))
+        for piece in pieces:
+            if piece.kind != "stream":
+                marks.append(SIGN_NONE)
+            elif piece.form == "json":
+                marks.append(sign_of(protocol, piece.payload))
+            else:
+                after, tail = open_event
+                joins = piece.seq is None or piece.seq == after + 1
+                tail = _last_event(tail + piece.payload if joins else piece.payload)
+                marks.append(_slice_sign(protocol, tail))
+                if len(tail) > _TAIL_HEAD + _TAIL_END:
+                    tail = tail[:_TAIL_HEAD] + tail[-_TAIL_END:]
+                open_event = (piece.seq if piece.seq is not None else -1, tail)
+        if open_event is not known:
+            self._remember(key, open_event)
+        return marks
 
     def forget(self, key: StateKey) -> None:
         """Drop what is remembered of a call that is done."""
         self._tails.pop(key, None)
 
-    def _mark(self, key: StateKey, protocol: str | None, piece: Piece) -> int:
-        if piece.kind != "stream":
-            return SIGN_NONE
-        if piece.form == "json":
-            return sign_of(protocol, piece.payload)
-        after, tail = self._tails.get(key, (-1, b""))
-        joins = piece.seq is None or piece.seq == after + 1
-        text = tail + piece.payload if joins else piece.payload
-        self._remember(key, piece.seq if piece.seq is not None else -1, text)
-        return slice_sign(protocol, text)
-
-    def _remember(self, key: StateKey, seq: int, text: bytes) -> None:
-        tail = text[_last_event(text) :]
-        if len(tail) > _TAIL_HEAD + _TAIL_END:
-            tail = tail[:_TAIL_HEAD] + tail[-_TAIL_END:]
-        self._tails[key] = (seq, tail)
+    def _remember(self, key: StateKey, open_event: tuple[int, bytes]) -> None:
+        self._tails[key] = open_event
         self._tails.move_to_end(key)
         if len(self._tails) > _REMEMBERED_CALLS:
             self._tails.popitem(last=False)
