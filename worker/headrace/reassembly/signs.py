@@ -35,13 +35,18 @@ def ends_alone(protocol: str | None, piece: Piece) -> bool:
     return piece.kind == "stream" and piece.form == "json" and sign_of(protocol, piece.payload) == SIGN_HARD
 
 
-def _slice_sign(protocol: str | None, tail: bytes) -> int:
+def _slice_sign(protocol: str | None, event: bytes) -> int:
     """The sign in the last SSE event of a text; hard only when that event is whole.
 
-    Nothing may follow the end: a slice that ends one response and starts another is no end.
+    Nothing may follow the end: a slice that ends one response and starts another is no end. An event's name comes
+    before its data, so a text that ends with a name ends in the middle of an event.
     """
-    sign = sign_of(protocol, tail)
-    return SIGN_SOFT if sign == SIGN_HARD and not tail.endswith((b"\n", b"\r")) else sign
+    sign = sign_of(protocol, event)
+    return SIGN_SOFT if sign == SIGN_HARD and not _is_whole(event) else sign
+
+
+def _is_whole(event: bytes) -> bool:
+    return event.endswith((b"\n", b"\r")) and _NAME_LINE.search(event) is None
 
 
 def _last_event(text: bytes) -> bytes:
