@@ -71,8 +71,8 @@ class Rig:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @contextlib.asynccontextmanager
-    async def pump(self, *, wait: bool = True, pipeline: type[Pipeline] = Pipeline) -> AsyncIterator[Running]:
-        """A running pump with a store of its own; stopped at the end."""
+    async def built(self) -> AsyncIterator[tuple[Pump, Metrics, Gate]]:
+        """A pump with a store of its own that nobody has told to run."""
         client = {"bootstrap_servers": self.bootstrap}
         store: MemoryStore | RedisStore = MemoryStore()
         if self.redis_url is not None:
@@ -91,7 +91,7 @@ class Rig:
         metrics = Metrics()
         patience = Patience(int(self.idle_seconds * SECOND), int(self.grace_seconds * SECOND))
         pump = Pump(
-            pipeline(store, patience=patience),
+            Pipeline(store, patience=patience),
             outputs,
             metrics,
             store,
@@ -101,14 +101,22 @@ class Rig:
             session_timeout_ms=6000,
             **self.options,
         )
-        running = Running(pump, metrics, outputs.gate, asyncio.create_task(pump.run()))
         try:
-            if wait:
-                await running.until_open()
-            yield running
+            yield pump, metrics, outputs.gate
         finally:
-            await running.stop()
             await store.aclose()
+
+    @contextlib.asynccontextmanager
+    async def pump(self, *, wait: bool = True) -> AsyncIterator[Running]:
+        """A running pump; stopped at the end."""
+        async with self.built() as (pump, metrics, gate):
+            running = Running(pump, metrics, gate, asyncio.create_task(pump.run()))
+            try:
+                if wait:
+                    await running.until_open()
+                yield running
+            finally:
+                await running.stop()
 
 
 @dataclass

@@ -192,21 +192,24 @@ async def until(true: Callable[[], Any], what: str, *, alive: Worker | None = No
         await asyncio.sleep(0.1)
 
 
-async def produce(bootstrap: str, topics: Topics, messages: Iterable[Message], **options: Any) -> int:
-    """Write messages to their topics; returns how many."""
+async def produce(
+    bootstrap: str, topics: Topics, messages: Iterable[Message], *, timestamps: Iterable[int] = (), **options: Any
+) -> int:
+    """Write messages to their topics; returns how many. timestamps: the messages' times, milliseconds; default now."""
+    times = iter(timestamps)
     producer = AIOKafkaProducer(bootstrap_servers=bootstrap, linger_ms=20, enable_idempotence=True, **options)
     await producer.start()
-    count = 0
+    sent = []
     try:
         for message in messages:
             partition = int(message.route * topics.partitions)
             topic = topics.of_kind(message.kind)
-            await producer.send(topic, message.value, key=message.call_id.encode(), partition=partition)
-            count += 1
-        await producer.flush()
+            key, at = message.call_id.encode(), next(times, None)
+            sent.append(await producer.send(topic, message.value, key=key, partition=partition, timestamp_ms=at))
+        await asyncio.gather(*sent)
     finally:
         await producer.stop()
-    return count
+    return len(sent)
 
 
 @dataclass

@@ -12,7 +12,19 @@ import typer
 from rich.console import Console
 
 from headrace import __version__
-from headrace.commands import check, config, convert, demo, inspect, normalize, replay, schemas, topics, worker
+from headrace.commands import (
+    check,
+    config,
+    convert,
+    dead_letters,
+    demo,
+    inspect,
+    normalize,
+    replay,
+    schemas,
+    topics,
+    worker,
+)
 from headrace.commands.page import Page, visible
 from headrace.errors import HeadraceError
 
@@ -31,6 +43,7 @@ app.command("replay")(replay.replay)
 app.command("inspect")(inspect.inspect)
 app.command("demo")(demo.demo)
 app.add_typer(topics.app, name="topics")
+app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(schemas.app, name="schemas")
 app.add_typer(config.app, name="config")
 
