@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
+from headrace.canonical.fields import is_text
 from headrace.convert.draft import Draft, set_json
 from headrace.errors import HeadraceError
 from headrace.json_text import dumps, loads
@@ -186,7 +187,7 @@ def unwrap_google(result: Any) -> bool:
     if type(value) is not dict or value.keys() != {key} or type(value[key]) is dict:
         return False
     inner = value[key]
-    if type(inner) is str:
+    if is_text(inner):
         first["type"], first["text"] = "text", inner
         del first["json"]
     else:
@@ -259,6 +260,12 @@ def _write_google(draft: Draft, result: Any) -> None:
     media = [piece for piece in result.get("content", ()) if piece.get("type") == "media"]
     if result.get("content", [])[: len(values)] != values:
         draft.note(result, "content", "order_changed", "media come after the value")
+    for piece in values:
+        said_text = loads(piece["json"]) if piece.get("type") == "json" else None
+        if is_text(said_text):
+            piece["type"], piece["text"] = "text", said_text
+            del piece["json"]
+            draft.moved(piece, "type", "json")
     failed = result.get("is_error", False)
     if "is_error" in result and not failed:
         draft.lose(result, "is_error", "default_elsewhere")

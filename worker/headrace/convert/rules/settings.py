@@ -342,9 +342,12 @@ def _fits(draft: Draft, choice: Any) -> bool:
             del choice["config"]
         else:
             draft.lose_json(choice, "config", "tool_choice")
+    if mode != "tool":
+        draft.lose(choice, "name", "tool_choice")
+        draft.lose(choice, "kind", "tool_choice")
     names = {tool.get("name"): tool.get("kind") for tool in draft.record.get("tools", ())}
     if mode == "tool":
-        kind = names.get(choice.get("name"))
+        kind = names.get(choice.get("name")) if "name" in choice else None
         if kind not in ("function", "custom"):
             return False
         choice["kind"] = kind if draft.target.family == "openai" else "function"
