@@ -5,8 +5,8 @@ for all calls, resend id, type or name, split the name, change the id from chunk
 object or whole again. Two rules hold throughout: fragments of one call are joined, different calls never are.
 
 Which call a fragment belongs to:
-- By index. A new id that brings a name starts another call under the same index; without a name it is the same
-  call (its first id stays), or the call that had that id before.
+- By index. Another id under the same index is the call that had that id before; one that nobody had starts another
+  call if it brings a name, and without a name it is the same call (its first id stays).
 - Without index, by id. Without both, by place where a chunk holds several, else the last call.
 - Where neither id nor index tells, a name does: one that differs after arguments have come, or that comes with a new
   object after whole arguments, starts another call. Otherwise an equal name is restated and another continues it.
@@ -233,9 +233,10 @@ class Calls:
                 self.by_index[index] = known
             return known
         if call_id is not None and call.id is not None and call_id != call.id:
-            if name is not None:
-                return call if call.main.goes_on_with(name, text) else None
-            return self.by_id.get(call_id, call)
+            known = self.by_id.get(call_id)
+            if known is not None:
+                return None if name is not None and known.main.starts_after(name, text) else known
+            return call if name is None or call.main.goes_on_with(name, text) else None
         told = call_id is not None and call_id == call.id
         if name is not None and not told and call.main.starts_after(name, text):
             return None
