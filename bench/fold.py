@@ -1,110 +1,133 @@
-"""Folding streams, side by side: python -m bench.fold [--recorded FOLDER].
+"""Folding streams, side by side: python -m bench.fold [--quick] [--recorded FOLDER].
 
-Each contestant folds the same events in turns, so that a busy machine hurts all alike; medians and ratios are
-printed. A contestant whose content differs from Headrace's is marked and counted, never left out.
+Each contestant folds the same events in turns; medians, spread and ratios are printed, and a line of JSON at the end.
+A contestant whose content differs from Headrace's is counted, never left out; one that grows with the square of the
+length runs only on streams that it can finish.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
+import logging
 import statistics
-import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 from bench import streams
-from bench.contestants import CONTESTANTS, Contestant, Events
+from bench.contestants import CONTESTANTS, Content, Contestant, Events
+from bench.rounds import race, report, settle, summary
 
 _SHAPES = ((10, 0), (100, 1), (1_000, 1), (1_000, 20), (10_000, 20), (100_000, 1))
-_SLOW_EVENTS = 20_000
+_QUICK = ((100, 1), (1_000, 20))
+#: Peers take part up to so many events in one stream; past it some need minutes.
+_PEER_EVENTS = 2_500
+_OWN = ("headrace", "orjson.loads alone")
+#: A short stream is folded so often in one round that a round takes about as long as one of so many events.
+_ROUND_EVENTS = 1_000
 
 
-def time_once(contestant: Contestant, workload: Sequence[Events]) -> float:
-    """Seconds for one pass over a workload."""
-    start = time.perf_counter()
-    for events in workload:
-        contestant.fold(events)
-    return time.perf_counter() - start
+def contestants(protocol: str, workload: Sequence[Events]) -> list[Contestant]:
+    """Who folds this workload."""
+    longest = max(len(events) for events in workload)
+    return [one for one in CONTESTANTS if one.protocol == protocol and (one.name in _OWN or longest <= _PEER_EVENTS)]
 
 
-def race(protocol: str, workload: Sequence[Events], rounds: int) -> dict[str, list[float]]:
-    """Seconds of each round by contestant, rounds taken in turns."""
-    runners = [one for one in CONTESTANTS if one.protocol == protocol]
-    total = sum(len(events) for events in workload)
-    times: dict[str, list[float]] = {one.name: [] for one in runners}
-    for number in range(rounds):
-        for one in runners:
-            if number and total > _SLOW_EVENTS and one.name not in ("headrace", "orjson.loads alone"):
-                continue
-            gc.collect()
-            try:
-                times[one.name].append(time_once(one, workload))
-            except Exception as error:
-                times.pop(one.name, None)
-                print(f"  {one.name} failed: {type(error).__name__}: {str(error)[:100]}")
-                runners = [runner for runner in runners if runner is not one]
-                break
-    return times
-
-
-def agreement(protocol: str, workload: Sequence[Events]) -> dict[str, str]:
-    """How many streams each contestant built alike with Headrace."""
-    ours = next(one for one in CONTESTANTS if one.protocol == protocol and one.name == "headrace")
-    assert ours.content is not None
-    expected = [ours.content(ours.fold(events)) for events in workload]
-    found: dict[str, str] = {}
-    for one in CONTESTANTS:
-        if one.protocol != protocol or one.content is None:
-            continue
-        same = 0
-        for events, wanted in zip(workload, expected, strict=True):
-            try:
-                same += one.content(one.fold(events)) == wanted
-            except Exception:
-                continue
-        found[one.name] = f"{same}/{len(workload)}"
-    return found
-
-
-def report(console: Console, title: str, protocol: str, workload: Sequence[Events], rounds: int) -> None:
-    """Race and print one table."""
+def run(protocol: str, title: str, workload: Sequence[Events], rounds: int) -> dict[str, float]:
+    """Race and print one table; medians in microseconds an event."""
     count = sum(len(events) for events in workload)
-    same = agreement(protocol, workload)
-    times = race(protocol, workload, rounds)
-    ours = statistics.median(times["headrace"])
-    table = Table(title=f"{title}: {protocol}, {len(workload)} streams, {count:,} events", title_justify="left")
-    for name in ("", "us/event", "min", "max", "vs headrace", "same content"):
-        table.add_column(name, justify="left" if not name else "right")
-    for name, seconds in times.items():
-        middle = statistics.median(seconds)
-        scale = 1e6 / count
-        table.add_row(
-            name,
-            f"{middle * scale:.2f}",
-            f"{min(seconds) * scale:.2f}",
-            f"{max(seconds) * scale:.2f}",
-            f"{middle / ours:.2f}x",
-            same.get(name, ""),
-        )
-    console.print(table)
+    runners = contestants(protocol, workload)
+    same = _agreement(runners, workload)
+    repeats = max(1, _ROUND_EVENTS // count)
+    # What a contestant cannot fold at all it need not fold here: it races on what is left.
+    works = {one.name: able for one in runners if (able := _foldable(one, workload))}
+    if any(len(able) < len(workload) for able in works.values()):
+        fold_all = [at for at in range(len(workload)) if all(at in able for able in works.values())]
+        workload = [workload[at] for at in fold_all]
+        count = sum(len(events) for events in workload)
+        title += f" (on {len(workload)} that all can fold)"
+    times = race({one.name: _pass(one, workload, repeats) for one in runners}, rounds)
+    return report(f"{protocol}: {title}, {count:,} events", times, count * repeats, "event", "headrace", same)
+
+
+def _pass(contestant: Contestant, workload: Sequence[Events], repeats: int) -> Callable[[], object]:
+    def work() -> None:
+        for _ in range(repeats):
+            for events in workload:
+                contestant.fold(events)
+
+    return work
+
+
+def _foldable(contestant: Contestant, workload: Sequence[Events]) -> set[int]:
+    able = set()
+    for at, events in enumerate(workload):
+        try:
+            contestant.fold(events)
+        except Exception:
+            continue
+        able.add(at)
+    return able
+
+
+def _agreement(runners: Sequence[Contestant], workload: Sequence[Events]) -> dict[str, str]:
+    """In how many streams each contestant's text and calls are Headrace's."""
+    ours = next(one for one in runners if one.name == "headrace")
+    if ours.content is None:
+        return {}
+    expected = [_content(ours, events) for events in workload]
+    assert None not in expected
+    return {
+        one.name: f"{sum(_content(one, events) == wanted for events, wanted in zip(workload, expected, strict=True))}"
+        f"/{len(workload)} alike"
+        for one in runners
+        if one.content is not None and one is not ours
+    }
+
+
+def _content(contestant: Contestant, events: Events) -> Content | None:
+    assert contestant.content is not None
+    try:
+        return contestant.content(contestant.fold(events))
+    except Exception:
+        return None
 
 
 def main() -> None:
     """Run all workloads."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--recorded", type=Path, help="folder of recorded exchanges (openai.chat.jsonl, …)")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--quick", action="store_true", help="two synthetic shapes, few rounds")
+    parser.add_argument("--protocol", action="append", help="only these")
     options = parser.parse_args()
-    console = Console(width=110)
+    rounds = 5 if options.quick else options.rounds
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    settle()
+    ratios: dict[str, dict[str, float]] = {}
+    flat: dict[str, float] = {}
     for protocol, make in streams.SYNTHETIC.items():
+        if options.protocol and protocol not in options.protocol:
+            continue
+        found: dict[str, list[float]] = {}
+        lengths: dict[int, float] = {}
+        for chunks, calls in _QUICK if options.quick else _SHAPES:
+            medians = run(protocol, f"{chunks:,} chunks, {calls} calls", [make(chunks, calls)], rounds)
+            lengths[chunks] = medians["headrace"]
+            _collect(found, medians)
         if options.recorded:
-            report(console, "recorded", protocol, streams.recorded(options.recorded, protocol), options.rounds)
-        for chunks, calls in _SHAPES:
-            report(console, f"{chunks:,} chunks, {calls} calls", protocol, [make(chunks, calls)], options.rounds)
+            recorded = [events for events in streams.recorded(options.recorded, protocol) if events]
+            _collect(found, run(protocol, f"{len(recorded)} recorded streams", recorded, rounds))
+        ratios[protocol] = {name: round(statistics.median(each), 2) for name, each in found.items()}
+        flat[protocol] = round(lengths[max(lengths)] / lengths[100], 2)
+    middle = statistics.median(1 / each["orjson.loads alone"] for each in ratios.values())
+    summary(bench="fold", times_headrace=ratios, longest_by_100=flat, headrace_by_orjson=round(middle, 2))
+
+
+def _collect(found: dict[str, list[float]], medians: dict[str, float]) -> None:
+    for name, figure in medians.items():
+        found.setdefault(name, []).append(figure / medians["headrace"])
 
 
 if __name__ == "__main__":
