@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from headrace.convert.draft import Draft
-from headrace.convert.rules import calls, content, items, outcome, settings, turns
+from headrace.convert.rules import calls, content, errors, items, media, outcome, required, settings, turns, usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ RULES: tuple[Rule, ...] = (
     Rule("refusals", content.write_refusals, _BOTH),
     Rule("citations", content.place_citations, _BOTH),
     Rule("result_links", calls.link_results, _BOTH),
-    Rule("media", content.place_media, _BOTH),
+    Rule("media", media.place_media, _BOTH),
     Rule("result_content", calls.write_results, _BOTH),
     Rule("empty_text", content.drop_empty_texts, _BOTH),
     Rule("cache_breakpoints", content.keep_breakpoints, _BOTH),
@@ -55,12 +55,12 @@ RULES: tuple[Rule, ...] = (
     Rule("tools", settings.write_tools, _REQUEST),
     Rule("tool_choice", settings.write_choice, _REQUEST),
     Rule("finish", outcome.write_finish, _RESPONSE),
-    Rule("usage", outcome.write_usage, _RESPONSE),
-    Rule("service_tier", outcome.write_tier, _RESPONSE),
-    Rule("error", outcome.write_error, _RESPONSE),
+    Rule("usage", usage.write_usage, _RESPONSE),
+    Rule("service_tier", usage.write_tier, _RESPONSE),
+    Rule("error", errors.write_error, _RESPONSE),
 )
 #: What completes the form after the matrix has taken its part.
 COMPLETIONS: tuple[Rule, ...] = (
-    Rule("required", outcome.fill_response, _RESPONSE),
-    Rule("required", outcome.fill_request, _REQUEST),
+    Rule("required", required.fill_response, _RESPONSE),
+    Rule("required", required.fill_request, _REQUEST),
 )

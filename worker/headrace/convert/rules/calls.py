@@ -182,7 +182,7 @@ def unwrap_google(result: Any) -> bool:
     """``{"result": x}`` and ``{"error": x}``, Google's way to say a result that is no object -> x itself."""
     content = result.get("content") or ()
     first = content[0] if content else {}
-    value = loads(first["json"]) if first.get("type") == "json" else None
+    value = loads(first.get("json", "null")) if first.get("type") == "json" else None
     key = "error" if result.get("is_error") else "result"
     if type(value) is not dict or value.keys() != {key} or type(value[key]) is dict:
         return False
@@ -200,6 +200,9 @@ def write_results(draft: Draft) -> None:
     google = draft.target.family == "google" and draft.target.column != "interactions"
     for part in parts_of(draft, "tool_result"):
         result = part["tool_result"]
+        for piece in result.get("content", ()):
+            if piece.get("type") == "json":
+                piece.setdefault("json", "null")
         if draft.source_family == "google" and unwrap_google(result):
             draft.moved(result["content"][0], "json", "type")
             if result.get("is_error") and draft.target.result_error == "text":
@@ -264,7 +267,7 @@ def _write_google(draft: Draft, result: Any) -> None:
         said_text = loads(piece["json"]) if piece.get("type") == "json" else None
         if is_text(said_text):
             piece["type"], piece["text"] = "text", said_text
-            del piece["json"]
+            piece.pop("json", None)
             draft.moved(piece, "type", "json")
     failed = result.get("is_error", False)
     if "is_error" in result and not failed:
