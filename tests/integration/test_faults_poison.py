@@ -67,7 +67,7 @@ POISON: dict[str, tuple[bytes | None, str]] = {
     "nested too deep": (b'{"call_id":"x","kind":"response","body":' + b"[" * 100_000 + b"]" * 100_000 + b"}", ""),
     "wrong compression": (response("x", CUT_GZIP, **GZIP), "bad_body"),
     "unknown protocol": (
-        json.dumps({"call_id": "x", "kind": "response", "body": {"a": 1}}).encode(),
+        json.dumps({"call_id": "y", "kind": "response", "body": {"a": 1}}).encode(),
         "unknown_protocol",
     ),
 }
