@@ -25,6 +25,7 @@ from headrace.errors import StoreError
 from headrace.kafka.outputs import Outputs
 from headrace.kafka.pump import Pump
 from headrace.kafka.registry import Registry
+from headrace.kafka.reserialize import Writing, add_agents
 from headrace.metrics import Metrics
 from headrace.pipeline import Patience, Pipeline
 from headrace.reassembly.memory import MemoryStore
@@ -43,10 +44,11 @@ _CONNECT_SECONDS = 1.0
 class PumpService(Service):
     """Faust's view of the pump: started and stopped with the app, and a crash of it is the app's."""
 
-    def __init__(self, settings: Settings, metrics: Metrics, **options: Any) -> None:
+    def __init__(self, settings: Settings, metrics: Metrics, registry: Registry | None, **options: Any) -> None:
         super().__init__(**options)
         self._settings = settings
         self._metrics = metrics
+        self._registry = registry
         self.pump: Pump | None = None
         self._running: asyncio.Task[None] | None = None
 
@@ -72,11 +74,11 @@ class PumpService(Service):
 
     async def _run(self) -> None:
         kafka, state = self._settings.kafka, self._settings.state
-        async with _store(self._settings) as store, _registry(self._settings) as registry:
+        async with _store(self._settings) as store, self._registry or contextlib.nullcontext():
             outputs = await Outputs.create(
                 self._settings.topics.canonical,
                 self._settings.topics.dead_letters,
-                registry,
+                self._registry,
                 limit=kafka.max_message_bytes,
                 claim_check=_claim_check(self._settings),
                 client=kafka.client(),
@@ -152,15 +154,12 @@ def _claim_check(settings: Settings) -> ClaimCheck | None:
     return None if url is None else ClaimCheck(url)
 
 
-@contextlib.asynccontextmanager
-async def _registry(settings: Settings) -> AsyncIterator[Registry | None]:
+def _registry(settings: Settings) -> Registry | None:
     wanted = settings.registry
     if wanted.url is None:
-        yield None
-        return
+        return None
     password = wanted.password.get_secret_value() if wanted.password else None
-    async with Registry(wanted.url, username=wanted.username, password=password) as registry:
-        yield registry
+    return Registry(wanted.url, username=wanted.username, password=password)
 
 
 def _mappings(settings: Settings) -> dict[str, Mapping]:
@@ -188,12 +187,15 @@ def create_app(settings: Settings, datadir: str) -> faust.App:
         topic_disable_leader=True,
         autodiscover=False,
     )
-    service = PumpService(settings, metrics, loop=app.loop, beacon=app.beacon)
+    registry = _registry(settings)
+    service = PumpService(settings, metrics, registry, loop=app.loop, beacon=app.beacon)
 
     # Faust starts an instance as it is; the pages need the same one.
     app.service(service)  # type: ignore[arg-type]
     # Without agents there is nothing that Faust's own consumer could subscribe to.
     app.producer_only = True
+    writings = [Writing(**one.model_dump()) for one in settings.reserialize]
+    add_agents(app, settings.topics.canonical, settings.topics.dead_letters, writings, registry)
     _add_pages(app, service, metrics)
     return app
 

@@ -34,7 +34,7 @@ from headrace.capture.model import Inbound, Source
 from headrace.errors import HeadraceError, StoreError
 from headrace.kafka.memory import Memory
 from headrace.kafka.outputs import Output, Outputs
-from headrace.kafka.progress import Group, Progress, Watermark, replayed
+from headrace.kafka.progress import Group, Progress, Watermark, replayed, seen
 from headrace.kafka.rebuild import Published, without_published
 from headrace.metrics import Metrics
 from headrace.pipeline import Batch, Pipeline
@@ -207,6 +207,9 @@ class Lane:
         first = await shared.group.offset_at(partition, since)
         end = min(until, log_end)
         self._log.info("rebuilding open calls", first=first, until=until)
+        # What other workers had under way when the memory was lost must be out, or never come, before anybody looks.
+        await self._publish(Batch(), msgspec.structs.replace(self.at, epoch=seen(epoch)))
+        await self._all_at(epoch, seen(epoch), replayed(epoch), epoch)
         await shared.published.cover(since)
         waiting: dict[StateKey, int] = {}
         if first is not None and first < end:
@@ -217,7 +220,7 @@ class Lane:
                 async with shared.memory.batch(epoch):
                     await self._replay(messages, waiting)
         await self._publish(Batch(), msgspec.structs.replace(self.at, epoch=replayed(epoch)))
-        await self._all_replayed(epoch)
+        await self._all_at(epoch, replayed(epoch), epoch)
         place = Position(partition.topic, partition.partition, max(0, until - 1))
         async with shared.memory.batch(epoch):
             await shared.pipeline.bury(waiting, lambda record_id: record_id in shared.published, place)
@@ -236,11 +239,11 @@ class Lane:
             await self._publish(left, self.at)
         await self._shared.pipeline.close(batch)
 
-    async def _all_replayed(self, epoch: str) -> None:
-        """Wait for the other partitions, within bounds: a call may have pieces in all of them."""
+    async def _all_at(self, epoch: str, *steps: str) -> None:
+        """Wait, within bounds, until the other partitions are as far: a call may have pieces in all of them."""
         shared = self._shared
         deadline = time.monotonic() + _REPLAY_SECONDS
-        while not await shared.group.has_replayed(shared.partitions(), epoch):
+        while not await shared.group.all_at(shared.partitions(), steps):
             async with shared.memory.batch(epoch):
                 pass  # Raises when the memory was lost once more: nobody would ever be done.
             if time.monotonic() > deadline:

@@ -57,6 +57,11 @@ def short(epoch: str) -> str:
     return hashlib.blake2b(epoch.encode(), digest_size=8).hexdigest()
 
 
+def seen(epoch: str) -> str:
+    """In place of the epoch: the loss is known here, and no transaction of the old memory can follow."""
+    return f"!{epoch}"
+
+
 def replayed(epoch: str) -> str:
     """In place of the epoch: the partition is read again, but waits for others before its open calls are right."""
     return f"~{epoch}"
@@ -94,10 +99,10 @@ class Group:
             raise GroupCoordinatorNotAvailableError(f"the offsets of group {self._group} cannot be read yet")
         return {partition: progress_of(told[partition]) for partition in asked}
 
-    async def has_replayed(self, partitions: Iterable[TopicPartition], epoch: str) -> bool:
-        """Whether all of the partitions were read again since the store has this epoch. Raises KafkaError."""
-        done = (epoch, replayed(epoch))
-        return all(at is not None and at.epoch in done for at in (await self.progress(partitions)).values())
+    async def all_at(self, partitions: Iterable[TopicPartition], epochs: Iterable[str]) -> bool:
+        """Whether every partition was committed with one of these epochs. Raises KafkaError."""
+        wanted = set(epochs)
+        return all(at is not None and at.epoch in wanted for at in (await self.progress(partitions)).values())
 
     async def ends(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """Where each partition ends now; raises KafkaError."""

@@ -1,7 +1,8 @@
 """Open calls back into a store that lost its memory, from Kafka, without publishing anything again.
 
 The partition is read once more from before its oldest open call (`window`) up to its committed offset, through the
-same pipeline. Three things happen to the calls in there:
+same pipeline, once every partition of the group has committed that it knows of the loss: from then on no transaction
+that began before it can end, and what is published is final. Three things happen to the calls in there:
 
 * Calls that completed become ready again. What was published of them is known by its id: the output topics are read
   over the same time first, and what is in them is not published again. The tombstone is written as ever, so that

@@ -33,7 +33,7 @@ def subject_of(topic: str) -> str:
 
 
 class Registry:
-    """Ids of schemas and schemas of ids. Use as ``async with Registry(url) as registry``."""
+    """Ids of schemas and schemas of ids. Connects when first asked; use as ``async with Registry(url) as registry``."""
 
     def __init__(
         self, url: str, *, username: str | None = None, password: str | None = None, timeout_seconds: float = 10
