@@ -115,20 +115,29 @@ def configuration_page() -> str:
     """docs/configuration.md."""
     common = {setting: variable for variable, setting in COMMON_ENVIRONMENT.items()}
     parts = [_CONFIGURATION]
+    head = ["| setting | default | values | meaning |", "|---|---|---|---|"]
     for section, info in Settings.model_fields.items():
-        model: Any = info.annotation
-        assert issubclass(model, BaseModel)
-        rows = [_setting(section, name, field) for name, field in model.model_fields.items()]
-        head = ["| setting | default | values | meaning |", "|---|---|---|---|"]
+        model, place = _section_model(section, info)
+        rows = [_setting(place, name, field) for name, field in model.model_fields.items()]
         parts.append("\n".join([f"## {section}", "", (model.__doc__ or "").strip(), "", *head, *rows, ""]))
     rows = [f"| `{variable}` | `{setting}` |" for setting, variable in common.items()]
     parts.append("\n".join(["## Names that platforms set", "", "| variable | setting |", "|---|---|", *rows, ""]))
     return "\n".join(parts)
 
 
+def _section_model(section: str, info: FieldInfo) -> tuple[type[BaseModel], str]:
+    """The model of a section, and what its settings' names begin with: a section may be a list of such models."""
+    annotation: Any = info.annotation
+    is_list = typing.get_origin(annotation) is list
+    model = typing.get_args(annotation)[0] if is_list else annotation
+    assert issubclass(model, BaseModel)
+    return model, f"{section}[]" if is_list else section
+
+
 def _setting(section: str, name: str, field: FieldInfo) -> str:
     meaning = _cell(field.description or "")
-    default = "" if field.default is None else f"`{_plain(field.default)}`"
+    unset = field.default is None or field.is_required() or field.default == ""
+    default = "" if unset else f"`{_plain(field.default)}`"
     return f"| `{section}.{name}` | {default} | {_values(field)} | {meaning} |"
 
 

@@ -25,20 +25,6 @@ from tests.support.traffic import encode, lines_of
 TARGETS = ("anthropic.messages", "openai.responses", "gemini.generate_content")
 PATIENCE = 120.0
 
-#: The worker's app with the agents added, as `headrace worker` would run it.
-PROGRAM = """
-import sys, json, faust
-from headrace.kafka.app import create_app
-from headrace.kafka.reserialize import Writing, add_agents
-from headrace.settings import load
-given = json.loads(sys.argv[1])
-settings = load(None, given["settings"])
-app = create_app(settings, given["folder"])
-writings = [Writing(name, topic=topic) for name, topic in given["targets"].items()]
-add_agents(app, settings.topics.canonical, settings.topics.dead_letters, writings)
-faust.Worker(app, redirect_stdouts=False, quiet=True, override_logging=False).execute_from_commandline()
-"""
-
 
 def captures() -> list[bytes]:
     """Calls of our own in four protocols."""
@@ -113,15 +99,16 @@ async def test_three_topics_hold_what_convert_gives_for_the_same_file(
         "state.redis_url": redis_url,
         "web.port": str(free_port()),
         **{f"topics.{name}": topic for name, topic in names.items()},
+        "reserialize": json.dumps([{"protocol": target, "topic": topic} for target, topic in outputs.items()]),
     }
     # An aborted record and bytes that are no record: the first must not be seen, the second is a dead letter.
     await produced(kafka, names["canonical"], [(b"x", aborted())], unique("aborts"))
     await produced(kafka, names["canonical"], [(b"bad", b"no record")])
     keyed = [(json.loads(line)["call_id"].encode(), line) for line in captures()]
     await produced(kafka, names["chunks"], keyed)
-    given = json.dumps({"settings": settings, "folder": str(tmp_path / "faust"), "targets": outputs})
+    flags = [text for name, value in settings.items() for text in ("--set", f"{name}={value}")]
     log = (tmp_path / "worker.log").open("wb")
-    worker = subprocess.Popen([sys.executable, "-c", PROGRAM, given], stdout=log, stderr=log)
+    worker = subprocess.Popen([sys.executable, "-m", "headrace.cli", "worker", *flags], stdout=log, stderr=log)
     try:
         for target, topic in outputs.items():
             messages = await read(kafka, topic, len(expected[target]))

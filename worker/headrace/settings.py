@@ -133,11 +133,21 @@ class RegistrySettings(_Section):
     password: SecretStr | None = Field(None, description="Basic auth password.")
 
 
+class ReserializeSettings(_Section):
+    """One protocol in which the worker writes every canonical record."""
+
+    protocol: str = Field(description="Protocol to write, for instance openai.chat.")
+    provider: str | None = Field(None, description="Dialect of the protocol.")
+    policy: Literal["strict", "lossy"] = Field("lossy", description="strict refuses any loss of meaning.")
+    stream: bool = Field(False, description="Responses as the events they would be streamed as.")
+    topic: str = Field("", description="Where results go. Default: llm.reserialized.PROTOCOL.")
+
+
 class WebSettings(_Section):
     """Metrics and health."""
 
     host: str = Field("127.0.0.1", description="Address to listen on.")
-    port: int = Field(6066, ge=0, le=65535, description="Port to listen on.")
+    port: int = Field(6066, ge=1, le=65535, description="Port to listen on.")
 
 
 class LogSettings(_Section):
@@ -159,6 +169,7 @@ class Settings(BaseSettings):
     state: StateSettings = StateSettings()
     claim_check: ClaimCheckSettings = ClaimCheckSettings()
     registry: RegistrySettings = RegistrySettings()
+    reserialize: list[ReserializeSettings] = Field([], description="Protocols to write canonical records in.")
     web: WebSettings = WebSettings()
     log: LogSettings = LogSettings()
 

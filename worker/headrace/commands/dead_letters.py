@@ -42,7 +42,11 @@ def list_(
 ) -> None:
     """List dead letters, the newest last."""
     letters = asyncio.run(_letters(settings_of(config, overrides), code=code, call=call))
-    table = Table("id", "code", "time", "call", "input", "message")
+    console = Console(highlight=False)
+    if not letters:
+        console.print("no dead letters")
+        return
+    table = Table("id", "code", "time", "call", "input", "message", box=None, pad_edge=False)
     for letter in letters[-limit:]:
         table.add_row(
             letter["dead_letter_id"],
@@ -52,9 +56,11 @@ def list_(
             ", ".join(_place(source) for source in letter["sources"]),
             letter["message"],
         )
-    console = Console(highlight=False)
+    if not console.is_terminal:
+        # A pipe gets whole lines.
+        console.width = 100_000
     console.print(table)
-    console.print(f"{len(letters)} dead letters", highlight=False)
+    console.print(f"{len(letters)} dead letters")
 
 
 @app.command("show")
