@@ -289,8 +289,12 @@ class Pipeline:
             "ended": any(piece.kind != "stream" and piece.seq is None for piece in pieces),
         }
         protocol = share.facts.protocol
-        if not counts and (not numbered or seqs == ((0, last),)) and steps and ends_alone(protocol, steps[-1]):
-            # All of a stream at once, as most are where batches are large: nothing hangs on its other pieces.
+        # All of a stream at once, as most are where batches are large: nothing hangs on the signs in it.
+        unbroken = seqs == ((0, last),)
+        if counts:
+            if unbroken and last + 1 >= max(counts):
+                return {**ends, "hard": -1, "soft": False, "whole": True}
+        elif (unbroken or not numbered) and steps and ends_alone(protocol, steps[-1]):
             return {**ends, "hard": last, "soft": False, "whole": True}
         marks = self._signs.marks(share.key, protocol, pieces)
         placed = zip(pieces, marks, strict=True)
@@ -300,7 +304,7 @@ class Pipeline:
         ends["hard"] = max(hard, default=-1)
         ends["soft"] = SIGN_SOFT in marks
         if numbered:
-            ends["whole"] = seqs == ((0, last),) and (last + 1 >= max(counts) if counts else ends["hard"] == last)
+            ends["whole"] = unbroken and not counts and ends["hard"] == last
         else:
             ends["whole"] = last >= 0 and (ends["ended"] or ends["hard"] == last)
         return ends
@@ -359,9 +363,8 @@ class Pipeline:
         if late:
             batch.dead_letters.append((share.index, _late(late, share.facts)))
         if answer.outcome == "ready":
-            own = Fragment(
-                share.facts, tuple([piece for piece in pieces if piece not in late]) if late else tuple(pieces)
-            )
+            lost = {id(piece) for piece in late}
+            own = Fragment(share.facts, tuple([piece for piece in pieces if id(piece) not in lost]))
             self._emit(answer, [*(unpack(packed) for packed in answer.fragments), own], batch, index=share.index)
         elif answer.outcome == "duplicate":
             batch.duplicates += len(pieces) - len(late)
