@@ -34,7 +34,7 @@ from headrace.capture.model import Inbound, Source
 from headrace.errors import HeadraceError, StoreError
 from headrace.kafka.memory import Memory
 from headrace.kafka.outputs import Output, Outputs
-from headrace.kafka.progress import Group, Progress, Watermark, replayed, seen
+from headrace.kafka.progress import Group, Progress, Watermark, filtering, replayed, seen
 from headrace.kafka.rebuild import Published, without_published
 from headrace.metrics import Metrics
 from headrace.pipeline import Batch, Pipeline
@@ -209,7 +209,7 @@ class Lane:
         self._log.info("rebuilding open calls", first=first, until=until)
         # What other workers had under way when the memory was lost must be out, or never come, before anybody looks.
         await self._publish(Batch(), msgspec.structs.replace(self.at, epoch=seen(epoch)))
-        await self._all_at(epoch, seen(epoch), replayed(epoch), epoch)
+        await self._all_at(epoch, seen(epoch), replayed(epoch), filtering(epoch), epoch)
         await shared.published.cover(since)
         waiting: dict[StateKey, int] = {}
         if first is not None and first < end:
@@ -220,11 +220,11 @@ class Lane:
                 async with shared.memory.batch(epoch):
                     await self._replay(messages, waiting)
         await self._publish(Batch(), msgspec.structs.replace(self.at, epoch=replayed(epoch)))
-        await self._all_at(epoch, replayed(epoch), epoch)
+        await self._all_at(epoch, replayed(epoch), filtering(epoch), epoch)
         place = Position(partition.topic, partition.partition, max(0, until - 1))
         async with shared.memory.batch(epoch):
             await shared.pipeline.bury(waiting, lambda record_id: record_id in shared.published, place)
-        rebuilt = msgspec.structs.replace(self.at, epoch=epoch)
+        rebuilt = msgspec.structs.replace(self.at, epoch=self._mark(until))
         await self._publish(Batch(), rebuilt)
         self.at = rebuilt
         self._log.info("open calls are rebuilt", calls=len(waiting))
@@ -250,6 +250,10 @@ class Lane:
                 self._log.warning("other partitions take long to rebuild; going on without them")
                 return
             await asyncio.sleep(_REPLAY_POLL_SECONDS)
+
+    def _mark(self, offset: int) -> str:
+        """What a commit at ``offset`` says of the epoch."""
+        return self._epoch if self._rebuilt is None or offset >= self._rebuilt[1] else filtering(self._epoch)
 
     def _unpublished(self, batch: Batch) -> Batch:
         """The batch without what is out already.
@@ -292,7 +296,7 @@ class Lane:
         position = max(self.at.offset, await self._shared.consumer.position(self.partition))
         if messages or position > self.at.offset or time.monotonic() - self._looked >= _DEADLINE_SECONDS:
             self._looked = time.monotonic()
-            async with self._shared.memory.batch(self.at.epoch):
+            async with self._shared.memory.batch(self._epoch):
                 await self._batch(messages, position)
 
     def _messages(self, records: Iterable[_Record]) -> list[Inbound]:
@@ -306,7 +310,7 @@ class Lane:
         with shared.metrics.batch_seconds.time():
             batch = await shared.pipeline.process(messages)
             times = [message.source.timestamp for message in messages]
-            after = Progress(offset, at.epoch, 0, max(at.stream_time, *times) if times else at.stream_time)
+            after = Progress(offset, self._mark(offset), 0, max(at.stream_time, *times) if times else at.stream_time)
             if messages:
                 position = Position(topic, number, messages[-1].source.offset)
             else:

@@ -67,6 +67,14 @@ def replayed(epoch: str) -> str:
     return f"~{epoch}"
 
 
+def filtering(epoch: str) -> str:
+    """In place of the epoch: rebuilt, but what is published already is still left out of what is read.
+
+    Whoever takes the partition over must do the same, so it rebuilds once more.
+    """
+    return f"^{epoch}"
+
+
 class Group:
     """Reads a consumer group's offsets, and the ends of partitions.
 
@@ -145,6 +153,6 @@ class Watermark:
 
 
 def _time(progress: Progress | None, end: int, clock: int, epoch: str) -> int:
-    if progress is None or progress.epoch != epoch:
+    if progress is None or progress.epoch not in (epoch, filtering(epoch)):
         return 0
     return clock if progress.offset >= end else progress.stream_time
