@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-_WORDS = [*"the quick brown fox jumps over a lazy dog and then some more words follow".split(), ""]
+_WORDS = ("the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "and", "then", "some", "more", "words")
 
 
 def chat(chunks: int, calls: int) -> list[bytes]:

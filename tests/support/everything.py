@@ -1,4 +1,4 @@
-"""Bodies and streams that hold every type of every protocol: what is broken, injected into and cut by the harshest tests."""
+"""Bodies and streams that hold every type of every protocol, for the harshest tests to break, inject into and cut."""
 
 from __future__ import annotations
 
