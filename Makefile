@@ -8,7 +8,7 @@ STACK := $(PYTHON) deploy/local/stack.py
 PYTEST_ARGS ?= -n auto --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help up down status demo test lint format lock system programs
+.PHONY: help up down status demo test chaos soak lint format lock system programs
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -28,6 +28,12 @@ demo: programs $(READY) ## Start Kafka and Redis and show the worker at work; wi
 
 test: system lint ## Lint, then run the whole test suite against real Kafka and Redis
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+chaos: system $(READY) ## Exactly once while everything breaks: 20,000 calls, a million chunks
+	$(BIN)/python -m bench.chaos --calls 20000 --chunks 65 --seconds 240
+
+soak: system $(READY) ## Memory and Redis keys over much traffic
+	$(BIN)/python -m bench.soak --seconds 600
 
 lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff check
