@@ -46,6 +46,7 @@ _NEVER_MS = 2**31 - 1
 _WATERMARK_SECONDS = 1.0
 _METADATA_MS = 30_000
 _BATCH_BYTES = 1 << 18
+_PARTITION_BYTES = 8 << 20
 
 
 class Pump(ConsumerRebalanceListener):  # type: ignore[misc]
@@ -82,6 +83,8 @@ class Pump(ConsumerRebalanceListener):  # type: ignore[misc]
             auto_offset_reset="earliest",
             isolation_level="read_committed",
             fetch_max_bytes=fetch_max_bytes,
+            # The client's megabyte would be the size of a batch, and small batches cost more trips to the store.
+            max_partition_fetch_bytes=min(_PARTITION_BYTES, fetch_max_bytes),
             session_timeout_ms=session_timeout_ms,
             heartbeat_interval_ms=min(3000, session_timeout_ms // 3),
             rebalance_timeout_ms=_REBALANCE_MS,
