@@ -1,4 +1,4 @@
-"""Bodies and streams that hold every type of every protocol, for the harshest tests to break, inject into and cut."""
+"""Bodies and streams that hold every type of every protocol, for the harshest tests to break and inject into."""
 
 from __future__ import annotations
 

@@ -289,7 +289,7 @@ def _finish_response(shape: CanonicalRecord, reading: Reading, origin: Origin) -
     http = origin.facts.http
     if _is_http_error(http) and http is not None and http.status is not None:
         added.fail(shape)
-        shape.setdefault("error", {})["http_status"] = http.status
+        added.add_error(shape, http_status=http.status)
     if http is not None and "error" in shape:
         request_id = next((http.headers[name] for name in _REQUEST_ID_HEADERS if name in http.headers), None)
         added.add_error(shape, request_id=request_id or None)

@@ -14,16 +14,17 @@ from headrace.json_text import dumps
 
 #: Marks in ``wire``: of an error the fields that were added, of a record the status that was replaced.
 _FIELDS, _STATUS = "added", "said_status"
-#: Never on a wire under this name: codecs derive it.
+#: Never on a wire under this name: codecs derive it. Marked only where the whole error was added.
 _NEEDS_NO_MARK = "http_status"
 
 
 def add_error(record: CanonicalRecord, **fields: Any) -> None:
     """Add fields to the record's error; what the body said stays."""
+    was_said = "error" in record
     error: Any = record.setdefault("error", {})
     new = {name: value for name, value in fields.items() if value is not None and name not in error}
     error.update(new)
-    marked = new.keys() - {_NEEDS_NO_MARK}
+    marked = new.keys() - {_NEEDS_NO_MARK} if was_said else new.keys()
     if marked:
         spelled = spelling(error)
         error["wire"] = dumps({**spelled, _FIELDS: sorted({*spelled.get(_FIELDS, ()), *marked})})
@@ -51,7 +52,7 @@ def without(record: CanonicalRecord) -> CanonicalRecord:
         return record
     kept = _spelled_less({name: value for name, value in error.items() if name not in added}, marks, _FIELDS)
     rest: Any = {**record, "error": kept}
-    if not kept:
+    if not kept and _FIELDS in marks:
         del rest["error"]
     return rest  # type: ignore[no-any-return]
 

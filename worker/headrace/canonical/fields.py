@@ -253,7 +253,7 @@ class Table:
         skip: Collection[str],
     ) -> None:
         for key, value in body.items():
-            if skip and prefix + key in skip:
+            if skip and prefix + key in skip and "." not in key:
                 continue
             entry = tree.get(key)
             if entry is None:

@@ -49,7 +49,7 @@ def read_response(body: dict[str, Json], reading: Reading, layout: Any = None) -
     if not is_interaction and error is None:
         raise WireError("no field of an interaction and no error", place="$", fix="send the body of an interaction")
     record: CanonicalRecord = {}
-    left = _table(body.get("status")).read(body, record, _OWN_KEYS | {error_key})
+    left = _table(body.get("status")).read(body, record, _OWN_KEYS | ({error_key} if error_key else set()))
     if error is not None:
         record["error"] = error
     for key in ("error", "errors"):

@@ -10,7 +10,7 @@ Which call a fragment belongs to:
 - Without index, by id. Without both, by place where a chunk holds several, else the last call.
 - Where neither id nor index tells, a name does: one that differs after arguments have come, or that comes with a new
   object after whole arguments, starts another call. Otherwise an equal name is restated and another continues it.
-  A type that differs tells, too.
+- Fragments of different types are never of one call.
 """
 
 from __future__ import annotations
@@ -210,9 +210,7 @@ class Calls:
             found = self._by_id(call_id, name, text)
         else:
             found = self._by_place(place, name, text)
-            if found is not None and _is_of_another_type(found, fragment):
-                found = None
-        if found is None:
+        if found is None or _is_of_another_type(found, fragment):
             found = Call()
             self.elements.append(found)
             self.calls.append(found)

@@ -194,6 +194,8 @@ def read_tool_choice(choice: Json, reading: Reading) -> ToolChoice:
     if is_text(choice) and choice:
         if choice not in CHOICE_MODES:
             reading.unknown_type("tool_choice", choice)
+        if choice in _OBJECT_MODES:
+            return {"mode": "unknown", "config": dumps(choice)}
         return {"mode": choice}
     if type(choice) is not dict or not is_text(choice.get("type")):
         reading.unknown_type("tool_choice", None)
@@ -231,6 +233,10 @@ def _tool_name(tool: Json) -> str:
         if is_text(tool.get(key)):
             return str(tool[key])
     return ""
+
+
+#: Our words for choices that are objects on the wire: a text that is one of them is none of ours.
+_OBJECT_MODES = frozenset({"tool", "allowed", "unknown"})
 
 
 def write_tool_choice(shape: ToolChoice) -> Json:
