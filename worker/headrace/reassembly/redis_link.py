@@ -102,7 +102,7 @@ def _sentinel_client(url: str, tls: bool, options: dict[str, Any]) -> aioredis.R
     options |= {"db": int(database or 0), "ssl": tls}
     if parts.password is not None:
         options |= {"username": unquote(parts.username or "") or None, "password": unquote(parts.password)}
-    watch = Sentinel(sentinels, socket_timeout=options["socket_timeout"])
+    watch = Sentinel(sentinels, socket_timeout=options["socket_timeout"])  # type: ignore[no-untyped-call]
     return cast(aioredis.Redis, watch.master_for(master, **options))
 
 
