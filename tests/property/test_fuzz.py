@@ -75,7 +75,7 @@ def _nested(depth: int) -> str:
     return '{"messages":' + "[" * depth + "]" * depth + "}"
 
 
-#: What a body may unpack to however small it is.
+#: What one step of zstd input may unpack to, whatever the limit is.
 _FREE = 32 << 20
 _ZEROS = b"\0" * (64 << 20)
 _BOMBS: dict[str, tuple[bytes, set[str]]] = {
