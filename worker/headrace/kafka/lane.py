@@ -106,11 +106,6 @@ class Lane:
         self._epoch = ""
         self._log = log.bind(topic=partition.topic, partition=partition.partition)
 
-    @property
-    def rebuilding(self) -> bool:
-        """Whether the lane still needs to know what is published."""
-        return self._rebuilt is not None
-
     # Life
 
     def begin(self) -> asyncio.Task[None]:
@@ -145,7 +140,8 @@ class Lane:
                 self._log.warning("starting again from the last commit", error=repr(error), wait=wait)
                 await self._note_loss(error)
             finally:
-                self.is_open, self._rebuilt = False, None
+                self.is_open = False
+                self._end_rebuild()
                 await self._let_go()
             if not self._stopping.is_set():
                 with contextlib.suppress(TimeoutError):
@@ -210,15 +206,17 @@ class Lane:
         # What other workers had under way when the memory was lost must be out, or never come, before anybody looks.
         await self._publish(Batch(), msgspec.structs.replace(self.at, epoch=seen(epoch)))
         await self._all_at(epoch, seen(epoch), replayed(epoch), filtering(epoch), epoch)
-        await shared.published.cover(since)
+        await shared.published.cover(since, self)
         waiting: dict[StateKey, int] = {}
         if first is not None and first < end:
             shared.consumer.seek(partition, first)
             shared.consumer.resume(partition)
-            while await shared.consumer.position(partition) < end:
+            while not self._stopping.is_set() and await shared.consumer.position(partition) < end:
                 messages = self._messages(record for record in await self._poll() if record.offset < until)
                 async with shared.memory.batch(epoch):
                     await self._replay(messages, waiting)
+        if self._stopping.is_set():
+            return
         await self._publish(Batch(), msgspec.structs.replace(self.at, epoch=replayed(epoch)))
         await self._all_at(epoch, replayed(epoch), filtering(epoch), epoch)
         place = Position(partition.topic, partition.partition, max(0, until - 1))
@@ -250,6 +248,10 @@ class Lane:
                 self._log.warning("other partitions take long to rebuild; going on without them")
                 return
             await asyncio.sleep(_REPLAY_POLL_SECONDS)
+
+    def _end_rebuild(self) -> None:
+        self._rebuilt = None
+        self._shared.published.release(self)
 
     def _mark(self, offset: int) -> str:
         """What a commit at ``offset`` says of the epoch."""
@@ -325,7 +327,7 @@ class Lane:
                 self.at = after
             await shared.pipeline.close(batch)
             if self._rebuilt is not None and self.at.offset >= self._rebuilt[1]:
-                self._rebuilt = None
+                self._end_rebuild()
         shared.metrics.count(topic, batch)
 
     async def _publish(self, batch: Batch, after: Progress) -> None:

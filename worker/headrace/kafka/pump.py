@@ -211,5 +211,3 @@ class Pump(ConsumerRebalanceListener):  # type: ignore[misc]
             lag = self._watermark.lag.get(partition)
             if lag is not None:
                 self._metrics.lag.labels(partition.topic, partition.partition).set(lag)
-        if not any(lane.rebuilding for lane in self._lanes.values()):
-            self._shared.published.forget()

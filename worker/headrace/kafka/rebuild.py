@@ -42,6 +42,7 @@ class Published:
         self._client = dict(client)
         self._topics = list(topics)
         self._ids: set[str] = set()
+        self._users: set[object] = set()
         self._since: int | None = None
         self._positions: dict[TopicPartition, int] = {}
         self._reading = asyncio.Lock()
@@ -49,8 +50,12 @@ class Published:
     def __contains__(self, name: str) -> bool:
         return name in self._ids
 
-    async def cover(self, since: int) -> None:
-        """Know all that was published from ``since`` (microseconds) until now. Raises KafkaError."""
+    async def cover(self, since: int, user: object) -> None:
+        """Know all that was published from ``since`` (microseconds) until now, until ``user`` calls `release`.
+
+        Raises KafkaError.
+        """
+        self._users.add(user)
         # Producers' clocks and ours may differ a little.
         since = max(0, since - 5 * _MINUTE)
         async with self._reading:
@@ -60,9 +65,10 @@ class Published:
                 self._since = since
             await self._read(self._since)
 
-    def forget(self) -> None:
-        """Free the memory: nobody rebuilds any more."""
-        if not self._reading.locked():
+    def release(self, user: object) -> None:
+        """``user`` needs to know no longer. When nobody does, the memory is freed."""
+        self._users.discard(user)
+        if not self._users:
             self._ids.clear()
             self._positions.clear()
             self._since = None
