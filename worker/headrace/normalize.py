@@ -225,13 +225,27 @@ def _is_gap(before: Piece, after: Piece) -> bool:
 
 def _run_events(run: Sequence[Piece], http: Http | None) -> Framed:
     if run[0].form == "json":
-        return Framed([_json_event(piece) for piece in run], form="sse")
+        return Framed(_json_events(run), form="sse")
     encoding = http.headers.get("content-encoding") if http else None
     joined = join_pieces(piece.payload for piece in run)
     try:
         return read_body(joined, encoding)
     except FramingError as error:
         return Framed([FramedEvent(joined, joined.decode("utf-8", "replace"), None, error.message)])
+
+
+def _json_events(run: Sequence[Piece]) -> list[FramedEvent]:
+    payloads = [piece.payload for piece in run]
+    try:
+        values = list(map(loads, payloads))
+    except FramingError:
+        return [_json_event(piece) for piece in run]
+    if any(piece.direction is not None for piece in run):
+        values = [
+            value if piece.direction is None else {"from": piece.direction, "frame": value}
+            for piece, value in zip(run, values, strict=True)
+        ]
+    return list(map(FramedEvent, payloads, values))
 
 
 def _json_event(piece: Piece) -> FramedEvent:

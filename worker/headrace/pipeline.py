@@ -226,7 +226,10 @@ class Pipeline:
 
     def _captures(self, message: Inbound, index: int, batch: Batch) -> Sequence[Capture]:
         try:
-            read = envelope.read_captures(message, self._mappings.get(message.source.topic), self._avro)
+            mapping = self._mappings.get(message.source.topic)
+            if mapping is None and (capture := envelope.read_object(message)) is not None:
+                return (capture,)
+            read = envelope.read_captures(message, mapping, self._avro)
         except Exception as fault:
             ours = records.unexpected(fault, _place(message.source))
             batch.dead_letters.append((index, records.dead_letter_of(ours, message, fault)))
@@ -364,7 +367,7 @@ class Pipeline:
             batch.dead_letters.append((share.index, _late(late, share.facts)))
         if answer.outcome == "ready":
             lost = {id(piece) for piece in late}
-            own = Fragment(share.facts, tuple([piece for piece in pieces if id(piece) not in lost]))
+            own = Fragment(share.facts, tuple([piece for piece in pieces if id(piece) not in lost] if late else pieces))
             self._emit(answer, [*(unpack(packed) for packed in answer.fragments), own], batch, index=share.index)
         elif answer.outcome == "duplicate":
             batch.duplicates += len(pieces) - len(late)
@@ -389,7 +392,10 @@ class Pipeline:
             # Not a further response, only what came after the end of the last one.
             made = normalize.Normalized(dead_letters=[_late(pieces, facts)])
         batch.take(made, index)
-        reaches = [_reach(piece) for piece in pieces if _is_placed(piece, answer)]
+        if answer.numbered:
+            reaches = [piece.seq for piece in pieces if piece.seq is not None]
+        else:
+            reaches = [_reach(piece) for piece in pieces if _is_placed(piece, answer)]
         batch.closes.append(
             Close(
                 key=answer.key,

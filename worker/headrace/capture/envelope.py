@@ -22,8 +22,8 @@ from headrace.capture.results import Read, Reject
 from headrace.errors import CaptureError, HeadraceError
 
 __all__ = [
-    "AvroCaptures", "Read", "Reject", "read_avro", "read_captures", "read_headers", "read_json", "write_avro",
-    "write_headers", "write_json",
+    "AvroCaptures", "Read", "Reject", "read_avro", "read_captures", "read_headers", "read_json", "read_object",
+    "write_avro", "write_headers", "write_json",
 ]  # fmt: skip
 
 _split_batch = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -42,14 +42,24 @@ def read_captures(inbound: Inbound, mapping: Mapping | None = None, avro: AvroCa
         return Read(rejects=[Reject.of(error, inbound.value)])
 
 
+def read_object(inbound: Inbound) -> Capture | None:
+    """The capture of a message that is one in JSON, as nearly all are; None for any other message and for what
+    `read_captures` refuses."""
+    value = inbound.value
+    if value is None or value[:1] != b"{" or (inbound.headers and has_headers_form(inbound)):
+        return None
+    try:
+        return read_json(value, inbound.source)
+    except HeadraceError:
+        return None
+
+
 def _read_own(inbound: Inbound, avro: AvroCaptures | None) -> Read:
     if inbound.headers and has_headers_form(inbound):
         return Read([read_headers(inbound)])
     value = inbound.value
     if value is None:
         raise CaptureError("the message has no value", place="value", fix="send a capture, not a tombstone")
-    if value[:1] == b"{":
-        return Read([read_json(value, inbound.source)])
     if has_avro_form(value):
         return Read([(avro or default_avro()).read(inbound)])
     if value.lstrip()[:1] == b"[":
