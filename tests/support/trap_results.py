@@ -104,7 +104,7 @@ def _reasoning(record: CanonicalRecord) -> list[dict[str, Any]]:
 def _usage(record: CanonicalRecord) -> dict[str, Any]:
     """The counts under the names of every wire; input without cache is Anthropic's input_tokens."""
     usage = record["usage"]
-    raw = loads(usage["raw"])
+    raw = loads(usage.get("raw", "{}"))
     cache = usage.get("cache_read_tokens", 0) + usage.get("cache_write_tokens", 0)
     own_input = usage["input_tokens"] - (cache if record["protocol"] == "anthropic.messages" else 0)
     return {
