@@ -236,8 +236,8 @@ def test_a_response_cut_off_or_failed_is_never_complete(
     _, events = response
     kept = events[: data.draw(st.integers(1, len(events) - 1))]
     assert result_of(record_of("openai.responses", kept), {"status": ""})["status"] == "truncated"
-    for error in ({"type": "error", "code": "server_error", "message": "boom"},
-                  {"type": "error", "error": {"type": "server_error", "code": "server_error", "message": "boom"}}):  # fmt: skip
+    flat = {"code": "server_error", "message": "boom"}
+    for error in ({"type": "error", **flat}, {"type": "error", "error": {"type": "server_error", **flat}}):
         wanted = {"status": "failed", "error": {"message": "boom", "code": "server_error"}}
         assert result_of(record_of("openai.responses", [*kept, error]), wanted) == wanted
 

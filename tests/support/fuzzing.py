@@ -65,12 +65,17 @@ class Fuzzer:
     def __init__(self, seeds: Sequence[Seed], seed: int) -> None:
         self._seeds = seeds
         self._seed = seed
+        self._streams: dict[str, list[Seed]] = {}
+        for each in seeds:
+            if each.kind == "stream":
+                self._streams.setdefault(each.protocol, []).append(each)
+        self._protocols = sorted(self._streams)
         self._donors = [each.value for each in seeds if len(str(each.value)) < 20_000]
 
     def case(self, number: int) -> Case:
         """The case with this number."""
         rng = random.Random(f"{self._seed}/{number}")
-        seed = rng.choice(self._seeds)
+        seed = rng.choice(self._seeds if rng.random() < 0.5 else self._streams[rng.choice(self._protocols)])
         donors = rng.sample(self._donors, min(3, len(self._donors)))
         made = self._stream(rng, seed, donors) if seed.kind == "stream" else self._body(rng, seed, donors)
         if rng.random() < 0.1:

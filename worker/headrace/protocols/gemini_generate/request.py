@@ -50,6 +50,8 @@ REQUEST = Table(
     ),
     *(Other(wire, "parameters.other") for wire in ("continuationToken", "modelArmorConfig", "generationOutputConfig")),
 )
+#: Roles of messages that the system instruction is made of.
+_INSTRUCTING = frozenset({"system", "developer"})
 _OWN = frozenset({"contents", "systemInstruction", "tools", "model"})
 #: One of these makes a body a request of this protocol.
 _TELLING = frozenset({"contents", "systemInstruction", "generationConfig", "tools", "cachedContent"})
@@ -108,7 +110,7 @@ def _read_contents(contents: list[Json], messages: list[Message], place: Place) 
     for content in contents:
         place.message = len(messages)
         message = read_content(content, place, "user")
-        if message["role"] == "system":
+        if message["role"] in _INSTRUCTING:
             # A system message elsewhere than in systemInstruction: the writer must not move it.
             message["wire"] = dumps({**spelling(message), "place": "contents"})
         messages.append(message)
@@ -164,7 +166,7 @@ def _split(messages: Any) -> tuple[list[Message], list[Message]]:
     system: list[Message] = []
     others: list[Message] = []
     for message in messages:
-        is_system = message["role"] in ("system", "developer") and spelling(message).get("place") != "contents"
+        is_system = message["role"] in _INSTRUCTING and spelling(message).get("place") != "contents"
         (system if is_system else others).append(message)
     return system, others
 
