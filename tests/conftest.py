@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.support.shared import shared_folder
+
+#: A gate must give the same answer for the same code; new examples are looked for where people work.
+settings.register_profile("gate", derandomize=True)
+if os.environ.get("CI"):
+    settings.load_profile("gate")
 
 
 @pytest.fixture(scope="session")
