@@ -346,12 +346,11 @@ class Pipeline:
             return
         read = normalize.request if capture.kind == "request" else normalize.response
         batch.take(self._guarded(lambda: read(capture), [_piece(capture)], share.facts), share.index)
-        self._displace(answer, share, batch)
+        self._displace(in_order(unpack(packed) for packed in answer.fragments), share, batch)
         batch.closes.append(Close(key=share.key, through=0, emitted=1, final=True, claim=answer.claim))
 
-    def _displace(self, answer: Answer, share: _Share, batch: Batch) -> None:
-        """Pieces that waited when the whole body came: the body is the record, they are kept aside."""
-        pieces = in_order(unpack(packed) for packed in answer.fragments)
+    def _displace(self, pieces: Sequence[Piece], share: _Share, batch: Batch) -> None:
+        """Pieces of a call whose whole body came: the body is the record, they are kept aside."""
         if pieces:
             error = HeadraceError(
                 "the call's response was recorded from a whole body",
@@ -371,6 +370,9 @@ class Pipeline:
             self._emit(answer, [*(unpack(packed) for packed in answer.fragments), own], batch, index=share.index)
         elif answer.outcome == "duplicate":
             batch.duplicates += len(pieces) - len(late)
+        elif answer.outcome == "claimed" and any(one.final and one.key == answer.key for one in batch.closes):
+            # By the whole body that stands before them in this very batch: its close forgets them.
+            self._displace(pieces, share, batch)
         else:
             batch.waiting[answer.key] = answer.emitted
 
@@ -496,10 +498,14 @@ def _late_pieces(pieces: Sequence[Piece], answer: Answer) -> list[Piece]:
 
 def _is_late(piece: Piece, answer: Answer) -> bool:
     """Whether a piece came too late for any segment: in a gap of an emitted one, or after the final one."""
-    if piece.kind == "end" or not _is_placed(piece, answer):
+    closed = answer.final and answer.outcome == "duplicate"
+    if not _is_placed(piece, answer):
+        # Nothing tells whether it was in what was emitted: better a dead letter too many than a piece that vanishes.
+        return closed and piece.kind == "stream"
+    if piece.kind == "end":
         return False
     reach = _reach(piece)
-    if answer.final and answer.outcome == "duplicate" and reach > answer.through:
+    if closed and reach > answer.through:
         return True
     return any(first <= reach <= last for first, last in answer.late)
 
