@@ -162,13 +162,15 @@ class State(msgspec.Struct):
             # Nothing may be noted of a share that is not stored: a gap would look filled.
             if share.packed is not None:
                 self._merge(share, self.log_limit, soft=news)
-            return self.answer(key, "claimed", late, kept=kept)
+            return self.answer(key, "claimed", late, kept=kept and not self._leads_to_claim(share))
+        # Holes of the claimed segment can still be filled; those of closed ones can not.
+        late = overlap(share.seqs, [gap for gap in self.gaps if gap[1] <= self.through])
         self._merge(share, self.log_limit, soft=news)
         if self.by_due:
             # From here on this call's own message carries the claim, and its replay comes as an append.
             self.by_due, self.claim = False, share.position
         self._show()
-        return self.answer(key, "ready", [], again=True, kept=kept)
+        return self.answer(key, "ready", late, again=True, kept=kept)
 
     def is_news(self, share: Append, through: int, log_through: int) -> bool:
         """Whether the share has anything past these places."""
@@ -187,6 +189,21 @@ class State(msgspec.Struct):
             and claim.round == 0
             and (claim.topic, claim.partition) == (position.topic, position.partition)
             and share.first_offset <= claim.offset <= position.offset
+        )
+
+    def _leads_to_claim(self, share: Append) -> bool:
+        """Whether a share that is not stored may be needed at the claim.
+
+        The claim's batch may have been one whole share that was never stored. Read again in smaller batches, its first
+        pieces come, and are committed, before the piece that holds the claim.
+        """
+        claim, position = self.claim, share.position
+        return (
+            claim is not None
+            and share.packed is None
+            and share.last != 0
+            and (claim.topic, claim.partition) == (position.topic, position.partition)
+            and position.offset < claim.offset
         )
 
     def _merge(self, share: Append, log_through: int, *, soft: bool = True) -> None:

@@ -127,8 +127,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     them. False: offsets.
     late: intervals of the share's seqs that are at or before the end of an emitted segment but were never part
     of it (they were its gaps). No segment will emit them: dead letters, never silence.
-    kept: False when pieces of a ``whole`` share lie past a claim and, ``packed`` being None, were not kept:
-    append the share again with its packed fragment, ``whole`` False, and go by that answer.
+    kept: False when pieces of a ``whole`` share lie past a claim, or lead up to one in its own partition, and were not
+    kept because ``packed`` is None: append it again with its packed fragment, ``whole`` False, and go by that answer.
     claim: on "ready", the position that claims the segment; `Close.claim` gives it back.
     """
 

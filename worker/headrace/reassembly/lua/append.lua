@@ -69,17 +69,29 @@ local function limit_to_share(state)
   note_gaps(state)
 end
 
+-- The claim's batch may have been one whole share that was never stored. Read again in smaller batches, its first pieces
+-- come, and are committed, before the piece that holds the claim.
+local function leads_to_claim(state)
+  return not fragment and share.last ~= 0 and state.home == share.source and share.offset < state.claim_offset
+end
+
 local function take_claimed(state, late)
   local news = is_news(state, state.limit, state.log_limit)
   local kept = fragment ~= nil or not news
   if not covers(state) then
     if fragment then merge(state, state.log_limit, news) end
-    return 'claimed', {late = late, kept = kept}
+    return 'claimed', {late = late, kept = kept and not leads_to_claim(state)}
   end
+  -- Holes of the claimed segment can still be filled; those of closed ones can not.
+  local closed = {}
+  for _, gap in ipairs(state.gaps) do
+    if gap[2] <= state.through then closed[#closed + 1] = gap end
+  end
+  late = overlap(share.seqs, closed)
   merge(state, state.log_limit, news)
   if state.by_due then state.by_due, state.claim_offset = false, share.offset end
   show(state)
-  return 'ready', {again = true, kept = kept}
+  return 'ready', {again = true, late = late, kept = kept}
 end
 
 local function take(state)
