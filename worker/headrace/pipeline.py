@@ -346,7 +346,10 @@ class Pipeline:
             return
         read = normalize.request if capture.kind == "request" else normalize.response
         batch.take(self._guarded(lambda: read(capture), [_piece(capture)], share.facts), share.index)
-        self._displace(in_order(unpack(packed) for packed in answer.fragments), share, batch)
+        fragments = [unpack(packed) for packed in answer.fragments]
+        waiting = in_order(fragments)
+        batch.duplicates += sum(len(fragment.pieces) for fragment in fragments) - len(waiting)
+        self._displace(waiting, share, batch)
         batch.closes.append(Close(key=share.key, through=0, emitted=1, final=True, claim=answer.claim))
 
     def _displace(self, pieces: Sequence[Piece], share: _Share, batch: Batch) -> None:

@@ -135,7 +135,8 @@ class FoldedBlock:
         try:
             self.value["input"] = loads(escaped(text))
         except FramingError:
-            if self.value.get("type") not in CALLS:
+            kind = self.value.get("type")
+            if type(kind) is not str or kind not in CALLS:
                 self.odd.append({"type": "input_json_delta", "partial_json": text})
         return text
 

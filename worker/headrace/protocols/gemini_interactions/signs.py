@@ -48,4 +48,5 @@ def _is_last(line: bytes) -> bool:
         event = loads(line.removeprefix(b"data:"))
     except FramingError:
         return False
-    return type(event) is dict and event.get("event_type") in LAST_TYPES
+    kind = event.get("event_type") if type(event) is dict else None
+    return type(kind) is str and kind in LAST_TYPES

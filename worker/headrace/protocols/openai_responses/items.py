@@ -238,7 +238,7 @@ def _finish_result(
         found = links.find(item_type, part.get("provider_item_id")) or part.get("provider_item_id")
         if found:
             result["tool_call_id"] = found
-            left.wire["linked"] = item.get("call_id", False)
+            left.wire["linked"] = [item["call_id"]] if "call_id" in item else []
     if result.get("status") == "failed":
         result["is_error"] = True
     where = item_type.result
@@ -348,8 +348,8 @@ def _free_text(arguments: str) -> str:
 def _write_result(part: Part, item: dict[str, Json], item_type: ItemType, spelled: dict[str, Json]) -> None:
     if "linked" in spelled:
         item.pop("call_id", None)
-        if spelled["linked"] is not False:
-            item["call_id"] = spelled["linked"]
+        if spelled["linked"]:
+            item["call_id"] = spelled["linked"][0]
     where = item_type.result
     if where and where.key not in item and "output" not in spelled.get("absent", ()):
         item[where.key] = write_output(part["tool_result"].get("content", []), where, spelled.get("output"))

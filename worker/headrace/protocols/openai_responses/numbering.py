@@ -6,6 +6,8 @@ from itertools import pairwise
 
 from headrace.json_text import Json
 
+#: No stream has more events; a larger number is no sequence number.
+_LARGEST = 2**53 - 1
 Events = list[dict[str, Json]]
 
 
@@ -22,7 +24,7 @@ def without_repeats(events: Events) -> tuple[Events, list[tuple[int, int]]]:
     seen: dict[int, dict[str, Json]] = {}
     kept: Events = []
     for number, event in zip(numbers, events, strict=True):
-        if type(number) is int:
+        if type(number) is int and 0 <= number <= _LARGEST:
             if number in seen:
                 if seen[number] != event:
                     return events, []
