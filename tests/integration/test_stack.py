@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -95,11 +96,17 @@ async def test_offsets_commit_in_the_transaction(kafka: str, unique: Callable[[s
         consumer.assign([partition])
         async with producer.transaction():
             await producer.send_offsets_to_transaction({partition: 7}, group)
-        assert await consumer.committed(partition) == 7
+        # The coordinator shows offsets once the transaction's markers are written, a moment after the commit.
+        async with asyncio.timeout(30):
+            while await consumer.committed(partition) != 7:
+                await asyncio.sleep(0.05)
         await producer.begin_transaction()
         await producer.send_offsets_to_transaction({partition: 9}, group)
         await producer.abort_transaction()
-        assert await consumer.committed(partition) == 7
+        # The coordinator shows offsets once the transaction's markers are written, a moment after the commit.
+        async with asyncio.timeout(30):
+            while await consumer.committed(partition) != 7:
+                await asyncio.sleep(0.05)
     finally:
         await consumer.stop()
         await producer.stop()
