@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from headrace.canonical.fields import (
     ARRAY,
@@ -17,6 +17,7 @@ from headrace.canonical.fields import (
     spelling,
 )
 from headrace.canonical.reading import Reading
+from headrace.canonical.reasons import with_reasons
 from headrace.canonical.shape import CanonicalRecord, Message
 from headrace.errors import WireError
 from headrace.json_text import Json, dumps, loads
@@ -191,7 +192,7 @@ def write_response(record: CanonicalRecord) -> dict[str, Json]:
     if place == "body":
         return errors.write_error(record["error"], place)  # type: ignore[no-any-return]
     body = RESPONSE.write(record, wire)
-    messages = _with_reasons(record)
+    messages = with_reasons(record)
     if messages:
         body["candidates"] = [_write_candidate(message, at) for at, message in enumerate(messages)]
     if "usage" in record:
@@ -200,18 +201,6 @@ def write_response(record: CanonicalRecord) -> dict[str, Json]:
         body["error"] = errors.write_error(record["error"], place)
     keys.to_spelled(body, wire.get(keys.SPELLED, ()))
     return body
-
-
-def _with_reasons(record: CanonicalRecord) -> list[Message]:
-    """The messages; the record's reason is theirs where they have none of their own (as in other protocols)."""
-    messages = record.get("messages", [])
-    reason = record.get("finish_reason")
-    if reason is None or not messages or "finish_reason" in messages[0]:
-        return messages
-    own: Message = {"finish_reason": reason}
-    if "raw_finish_reason" in record:
-        own["raw_finish_reason"] = record["raw_finish_reason"]
-    return [cast(Message, {**own, **message}) for message in messages]
 
 
 def _write_candidate(message: Message, at: int) -> Json:

@@ -21,6 +21,7 @@ from headrace.canonical.fields import (
     spelling,
 )
 from headrace.canonical.reading import Reading
+from headrace.canonical.reasons import with_reasons
 from headrace.canonical.shape import CanonicalRecord, Error, Message, Part
 from headrace.errors import WireError
 from headrace.json_text import Json, dumps, loads
@@ -266,7 +267,7 @@ def write_response(record: CanonicalRecord) -> dict[str, Json]:
     """The response or error body of a record."""
     spelled = spelling(record)
     form = spelled.get("error")
-    messages = _with_reasons(record)
+    messages = with_reasons(record)
     shape: Any = record
     if messages and "grounding" in messages[0]:
         shape = {**record, "grounding": messages[0]["grounding"]}
@@ -300,18 +301,6 @@ def _write_choices(
             body["choices"][spelled["choice_error"]]["error"] = errors.write_error(error or {}, "object")
     elif spelled.get("choices") != "absent" and "choices" not in body and error is None:
         body["choices"] = []
-
-
-def _with_reasons(record: CanonicalRecord) -> list[Message]:
-    """The messages; the record's reason is theirs where they have none of their own (as in other protocols)."""
-    messages = record.get("messages", [])
-    reason = record.get("finish_reason")
-    if reason is None or not messages or "finish_reason" in messages[0]:
-        return messages
-    own: Message = {"finish_reason": reason}
-    if "raw_finish_reason" in record:
-        own["raw_finish_reason"] = record["raw_finish_reason"]
-    return [cast(Message, {**own, **message}) for message in messages]
 
 
 def _write_choice(message: Message, place: int) -> Json:
