@@ -49,7 +49,7 @@ class RecordFormat:
         self.tree = parse(schema)
         #: Sparse shape -> Avro body; raises SchemaError (`bad_shape`) naming the path of what does not fit.
         self.encode = encoding.encoder(self.tree)
-        self._reader = _plain(schema)
+        self._reader = plain_schema(schema)
         self._prune = sparse.pruner(self.tree) or dict
         self._in_order = sparse.orderer(self.tree) or dict
 
@@ -64,7 +64,7 @@ class RecordFormat:
         """As `decode`, with every field of the schema, nulls and empty arrays too: what a table wants."""
         source = io.BytesIO(body)
         try:
-            writer = self._reader if writer_schema is None else _plain(writer_schema)
+            writer = self._reader if writer_schema is None else plain_schema(writer_schema)
             full = fastavro.schemaless_reader(source, writer, None if writer is self._reader else self._reader)
         except (EOFError, LookupError, ValueError, TypeError, OverflowError, MemoryError) as error:
             raise _bad_avro(f"{type(error).__name__}: {error}", source.tell()) from error
@@ -122,7 +122,7 @@ def to_json_line(shape: Mapping[str, Any], name: str = CANONICAL_RECORD) -> byte
     return record_format(name).to_json_line(shape)
 
 
-def _plain(schema: Json) -> Json:
+def plain_schema(schema: Json) -> Json:
     """The schema for fastavro, without logical types: shapes hold microseconds, not datetimes."""
     return fastavro.parse_schema(_without_logical_types(schema))
 

@@ -15,7 +15,7 @@ from typing import Any
 import fastavro
 from fastavro.schema import SchemaParseException, UnknownType, fingerprint, to_parsing_canonical_form
 
-from headrace.canonical.avro import load_schema
+from headrace.canonical.avro import load_schema, plain_schema
 from headrace.capture.fields import known_kind, known_protocol, make_http, safe_payload
 from headrace.capture.model import Capture, Inbound
 from headrace.errors import CaptureError, SchemaError
@@ -40,7 +40,7 @@ class AvroCaptures:
 
     def __init__(self, by_id: ById | None = None, by_fingerprint: ByFingerprint | None = None) -> None:
         schema = load_schema("raw_capture")
-        self._schema = _plain(schema)
+        self._schema = plain_schema(schema)
         self.fingerprint = bytes.fromhex(fingerprint(to_parsing_canonical_form(schema), "CRC-64-AVRO"))
         self._by_id = by_id
         self._by_fingerprint = by_fingerprint
@@ -74,9 +74,9 @@ class AvroCaptures:
     def _look_up(self, key: int | bytes) -> Any:
         try:
             if isinstance(key, int):
-                return self._schema if self._by_id is None else _plain(self._by_id(key))
+                return self._schema if self._by_id is None else plain_schema(self._by_id(key))
             if self._by_fingerprint is not None:
-                return _plain(self._by_fingerprint(key))
+                return plain_schema(self._by_fingerprint(key))
         except (SchemaParseException, UnknownType) as error:
             raise SchemaError(
                 f"the writer schema {key!r} is no Avro schema: {error}",
@@ -173,20 +173,6 @@ def _fields(capture: Capture) -> dict[str, Any]:
         "count": capture.count,
         **{name: getattr(capture, name) for name in (*_TEXTS, *_PROVENANCE)},
     }
-
-
-def _plain(schema: Json) -> Any:
-    """The schema for fastavro, without logical types: captures hold microseconds, not datetimes."""
-    return fastavro.parse_schema(_without_logical_types(schema))
-
-
-def _without_logical_types(schema: Json) -> Json:
-    if isinstance(schema, list):
-        return [_without_logical_types(branch) for branch in schema]
-    if isinstance(schema, dict):
-        kept = {key: value for key, value in schema.items() if key != "logicalType"}
-        return {key: value if key == "default" else _without_logical_types(value) for key, value in kept.items()}
-    return schema
 
 
 def _bad_avro(message: str, offset: int) -> CaptureError:
