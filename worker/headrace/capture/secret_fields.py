@@ -58,6 +58,14 @@ _SIGNS = (
 _STREAM_SIGNS = (b'"tools"', b'"mcp_servers"', b'"environment"')
 
 
+def has_no_settings(event: bytes) -> bool:
+    """Whether a JSON object has none of the members under which secrets may stand, as nearly all events have not."""
+    try:
+        return _settings_of(event) == _NO_SETTINGS
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+
+
 def may_hold_secrets(body: bytes) -> bool:
     """Whether a body is worth parsing for secret fields; never wrong when it says no, and much cheaper than a parse."""
     head = body[:1]

@@ -22,6 +22,7 @@ from headrace.capture.model import Http
 #: A piece that carries its protocol's last event ("hard"), or one after which only trailers come ("soft").
 SIGN_NONE, SIGN_SOFT, SIGN_HARD = 0, 1, 2
 
+#: What the first byte says.
 _PLAIN, _ZSTD = b"\x00", b"\x01"
 _WORTH_COMPRESSING = 256
 
@@ -31,8 +32,8 @@ class Piece(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     seq: the producer's number, or None; then (topic, partition, offset) orders the pieces.
     kind: "stream", "end" or "error". form: "json" (payload is one event) or "bytes" (a slice of the body).
-    captured_at: microseconds since the epoch or None. sign: SIGN_NONE, SIGN_SOFT or SIGN_HARD.
-    count, outcome, message: of "end" and "error" pieces. direction: Live only.
+    captured_at: microseconds since the epoch or None. count, outcome, message: of "end" and "error" pieces.
+    direction: Live only.
     """
 
     topic: str
@@ -44,7 +45,6 @@ class Piece(msgspec.Struct, frozen=True, array_like=True, gc=False):
     form: str
     payload: bytes
     captured_at: int | None = None
-    sign: int = SIGN_NONE
     count: int | None = None
     outcome: str | None = None
     message: str | None = None
@@ -130,13 +130,10 @@ def in_order(fragments: Iterable[Fragment]) -> list[Piece]:
 
 def _are_in_order(pieces: Sequence[Piece]) -> bool:
     """Whether pieces are sorted, each place once; told for all with numbers, and for all without of one partition."""
-    seqs = [piece.seq for piece in pieces]
-    unnumbered = seqs.count(None)
-    if not unnumbered:
-        return _ascend([seq for seq in seqs if seq is not None])
-    if unnumbered < len(seqs) or len({(piece.topic, piece.partition) for piece in pieces}) > 1:
-        return False
-    return _ascend([piece.offset for piece in pieces])
+    seqs = [piece.seq for piece in pieces if piece.seq is not None]
+    if seqs:
+        return len(seqs) == len(pieces) and _ascend(seqs)
+    return len({(piece.topic, piece.partition) for piece in pieces}) == 1 and _ascend([each.offset for each in pieces])
 
 
 def _ascend(places: Sequence[int]) -> bool:
@@ -147,6 +144,16 @@ def _same_place(left: Piece, right: Piece) -> bool:
     if left.seq is not None:
         return left.seq == right.seq
     return right.seq is None and left.order == right.order
+
+
+def reach_of(piece: Piece) -> int:
+    """A piece's place in its stream: its number, or its offset."""
+    return piece.offset if piece.seq is None else piece.seq
+
+
+def is_step(piece: Piece, *, numbered: bool) -> bool:
+    """Whether a piece is a step of its stream. An unnumbered `end` is none: it may overtake the pieces it ends."""
+    return piece.seq is not None if numbered else piece.kind != "end"
 
 
 def intervals(seqs: Iterable[int]) -> list[tuple[int, int]]:

@@ -1,0 +1,160 @@
+"""What the store's answers become: records, dead letters, and closes for after the commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from headrace import normalize
+from headrace.errors import HeadraceError
+from headrace.pipeline import letters
+from headrace.pipeline.batch import Batch
+from headrace.pipeline.intake import Share
+from headrace.reassembly.pieces import CallFacts, Fragment, Piece, facts_of, in_order, is_step, pack, reach_of, unpack
+from headrace.reassembly.store import Answer, Close
+
+
+def take(share: Share, pieces: Sequence[Piece], answer: Answer, batch: Batch) -> None:
+    """Take the answer to a share's offer; where our own code fails, the share becomes a dead letter and the batch
+    goes on. pieces: the share's, in order."""
+    records_before, letters_before, closes_before = len(batch.records), len(batch.dead_letters), len(batch.closes)
+    try:
+        if share.body is not None:
+            _take_body(share, answer, batch)
+        else:
+            _take_pieces(share, pieces, answer, batch)
+    except Exception as fault:
+        del batch.records[records_before:], batch.dead_letters[letters_before:], batch.closes[closes_before:]
+        batch.dead_letters.append((share.index, letters.fault(fault, share.pieces, share.facts)))
+        if answer.outcome == "ready":
+            batch.closes.append(
+                Close(key=answer.key, through=answer.through, emitted=answer.emitted, claim=answer.claim)
+            )
+
+
+def emit(answer: Answer, own: Sequence[Fragment], batch: Batch, *, index: int) -> None:
+    """Fold a ready segment into records; the state is closed after the batch is published.
+
+    own: what the answer's fragments do not hold. index: of the share that made it ready, -1 for a deadline.
+    """
+    fragments = [*(unpack(packed) for packed in answer.fragments), *own]
+    facts = facts_of(fragments)
+    pieces, leftover = _segment(in_order(fragments), answer)
+    batch.duplicates += sum(len(fragment.pieces) for fragment in fragments) - len(pieces) - len(leftover)
+    made = normalize.Normalized(complete=False)
+    if pieces:
+        made = _guarded(lambda: normalize.stream(facts, pieces, first_ordinal=answer.emitted), pieces, facts)
+    says_nothing = not made.records and not made.dead_letters
+    if says_nothing and pieces and answer.emitted == 0 and answer.through < 0 and not answer.final:
+        made = normalize.silence(facts, pieces)
+    elif says_nothing:
+        # What follows the end of a response: an `end`, a terminator, a keep-alive.
+        batch.duplicates += len(pieces)
+    elif answer.final or (answer.through >= 0 and not made.complete):
+        # Not a further response, only what came after the end of the last one.
+        made = normalize.Normalized(dead_letters=[letters.late(pieces, facts)])
+    batch.take(made, index)
+    if answer.numbered:
+        reaches = [piece.seq for piece in pieces if piece.seq is not None]
+    else:
+        reaches = [reach_of(piece) for piece in pieces if is_step(piece, numbered=False)]
+    batch.closes.append(
+        Close(
+            key=answer.key,
+            through=max(reaches, default=answer.through),
+            emitted=answer.emitted + len(made.records),
+            leftover=pack(Fragment(facts, leftover)) if leftover else None,
+            final=index < 0 or answer.final,
+            claim=answer.claim,
+        )
+    )
+
+
+def _take_body(share: Share, answer: Answer, batch: Batch) -> None:
+    capture = share.body
+    assert capture is not None
+    if answer.outcome != "ready":
+        if capture.kind == "response" and answer.through > 0:
+            letter = letters.already_recorded(share.pieces, share.facts, source="its stream", place=capture.source)
+            batch.dead_letters.append((share.index, letter))
+        else:
+            batch.duplicates += 1
+        return
+    read = normalize.request if capture.kind == "request" else normalize.response
+    batch.take(_guarded(lambda: read(capture), share.pieces, share.facts), share.index)
+    fragments = [unpack(packed) for packed in answer.fragments]
+    waiting = in_order(fragments)
+    batch.duplicates += sum(len(fragment.pieces) for fragment in fragments) - len(waiting)
+    _displace(waiting, share, batch)
+    batch.closes.append(Close(key=share.key, through=0, emitted=1, final=True, claim=answer.claim))
+
+
+def _displace(pieces: Sequence[Piece], share: Share, batch: Batch) -> None:
+    """Pieces of a call whose whole body came: the body is the record, they are kept aside."""
+    if pieces:
+        first = share.pieces[0]
+        letter = letters.already_recorded(pieces, share.facts, source="a whole body", place=letters.coordinates(first))
+        batch.dead_letters.append((share.index, letter))
+
+
+def _take_pieces(share: Share, pieces: Sequence[Piece], answer: Answer, batch: Batch) -> None:
+    late = _late_pieces(pieces, answer)
+    if late:
+        batch.dead_letters.append((share.index, letters.late(late, share.facts)))
+    if answer.outcome == "ready":
+        lost = {id(piece) for piece in late}
+        own = Fragment(share.facts, tuple([piece for piece in pieces if id(piece) not in lost] if late else pieces))
+        emit(answer, [own], batch, index=share.index)
+    elif answer.outcome == "duplicate":
+        batch.duplicates += len(pieces) - len(late)
+    elif answer.outcome == "claimed" and any(one.final and one.key == answer.key for one in batch.closes):
+        # By the whole body that stands before them in this very batch: its close forgets them.
+        _displace(pieces, share, batch)
+    else:
+        batch.waiting[answer.key] = answer.emitted
+
+
+def _guarded(
+    read: Callable[[], normalize.Normalized], pieces: Sequence[Piece], facts: CallFacts
+) -> normalize.Normalized:
+    """Run a normalization; whatever it raises becomes a dead letter with the bytes, and the batch goes on."""
+    try:
+        return read()
+    except HeadraceError as error:
+        return normalize.Normalized(dead_letters=[letters.unreadable(error, pieces, facts)])
+    except Exception as fault:
+        return normalize.Normalized(dead_letters=[letters.fault(fault, pieces, facts)])
+
+
+def _segment(pieces: Sequence[Piece], answer: Answer) -> tuple[list[Piece], tuple[Piece, ...]]:
+    """The pieces of the segment that is ready, and those past it."""
+    if answer.through < 0 and answer.limit < 0:
+        return list(pieces), ()
+    segment: list[Piece] = []
+    leftover: list[Piece] = []
+    for piece in pieces:
+        reach, placed = reach_of(piece), is_step(piece, numbered=answer.numbered)
+        if placed and reach <= answer.through:
+            continue
+        past = placed and 0 <= answer.limit < reach
+        (leftover if past else segment).append(piece)
+    return segment, tuple(leftover)
+
+
+def _late_pieces(pieces: Sequence[Piece], answer: Answer) -> list[Piece]:
+    if answer.late or (answer.final and answer.outcome == "duplicate"):
+        return [piece for piece in pieces if _is_late(piece, answer)]
+    return []
+
+
+def _is_late(piece: Piece, answer: Answer) -> bool:
+    """Whether a piece came too late for any segment: in a gap of an emitted one, or after the final one."""
+    closed = answer.final and answer.outcome == "duplicate"
+    if not is_step(piece, numbered=answer.numbered):
+        # Nothing tells whether it was in what was emitted: better a dead letter too many than a piece that vanishes.
+        return closed and piece.kind == "stream"
+    if piece.kind == "end":
+        return False
+    reach = reach_of(piece)
+    if closed and reach > answer.through:
+        return True
+    return any(first <= reach <= last for first, last in answer.late)

@@ -1,0 +1,175 @@
+"""Messages in, shares out: the captures of a batch, grouped by call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from headrace import normalize, records
+from headrace.capture import envelope
+from headrace.capture.avro_form import AvroCaptures
+from headrace.capture.mapping import Mapping as SourceMapping
+from headrace.capture.model import Capture, Inbound
+from headrace.capture.model import Source as Coordinates
+from headrace.errors import HeadraceError
+from headrace.pipeline import letters
+from headrace.pipeline.batch import Batch
+from headrace.reassembly.pieces import CallFacts, Piece
+from headrace.reassembly.store import StateKey
+
+
+@dataclass(slots=True)
+class Share:
+    """One call's part of a batch: one whole body, or the stream pieces of one partition, as they came.
+
+    body: the capture of a whole body, the share's only piece. index: place of its last message in the batch; it
+    orders what the batch emits. said: what the last message read by `envelope.read_event` said of the call.
+    """
+
+    key: StateKey
+    facts: CallFacts
+    pieces: list[Piece] = field(default_factory=list)
+    index: int = 0
+    body: Capture | None = None
+    said: object = None
+
+
+class Intake:
+    """Reads the envelopes of one kind of worker.
+
+    mappings: source mapping by topic, for producers that were there before Headrace. avro: the reader of Avro
+    captures that knows a schema registry.
+    """
+
+    def __init__(self, mappings: Mapping[str, SourceMapping] | None, avro: AvroCaptures | None) -> None:
+        self._mappings = {} if mappings is None else mappings
+        self._avro = avro
+
+    def shares(self, messages: Iterable[Inbound], batch: Batch) -> list[Share]:
+        """Stream pieces by call and partition, whole bodies alone; ordered by last message.
+
+        What is no capture becomes a dead letter of the batch.
+        """
+        gathered = _Gathered()
+        for index, message in enumerate(messages):
+            mapping = self._mappings.get(message.source.topic)
+            event = envelope.read_event(message) if mapping is None else None
+            if event is not None and gathered.add_event(event, message.source, index):
+                continue
+            for capture in self._captures(message, mapping, index, batch):
+                gathered.add(capture, index)
+        gathered.shares.sort(key=lambda share: share.index)
+        return gathered.shares
+
+    def _captures(self, message: Inbound, mapping: SourceMapping | None, index: int, batch: Batch) -> Sequence[Capture]:
+        try:
+            read = envelope.read_captures(message, mapping, self._avro)
+        except Exception as fault:
+            ours = records.unexpected(fault, letters.place_of(message.source))
+            batch.dead_letters.append((index, records.dead_letter_of(ours, message, fault)))
+            return ()
+        for reject in read.rejects:
+            letter = records.dead_letter(
+                reject.error, [message.source], reject.value, key=message.key, headers=message.headers
+            )
+            batch.dead_letters.append((index, letter))
+        return read.captures
+
+
+class _Gathered:
+    """The shares of a batch while it is read."""
+
+    def __init__(self) -> None:
+        self.shares: list[Share] = []
+        self._streams: dict[tuple[str, str, str, int], Share] = {}
+
+    def add_event(self, event: envelope.Event, source: Coordinates, index: int) -> bool:
+        """Add an event's piece; False, and nothing added, when what it says of the call is not to be accepted."""
+        said = event.said
+        share = self._streams.get((said.tenant or "", event.call_id, source.topic, source.partition))
+        if share is None or share.said != said:
+            try:
+                share = self._stream(_facts(event), source)
+            except HeadraceError:
+                return False
+            share.said = said
+        share.pieces.append(
+            Piece(
+                source.topic,
+                source.partition,
+                source.offset,
+                source.timestamp,
+                event.seq,
+                "stream",
+                "json",
+                event.payload,
+                event.captured_at,
+                None,
+                None,
+                None,
+                event.direction,
+            )
+        )
+        share.index = index
+        return True
+
+    def add(self, capture: Capture, index: int) -> None:
+        """Add a capture of any kind."""
+        facts = normalize.facts_of_capture(capture)
+        if capture.kind in ("request", "response"):
+            key = StateKey(facts.tenant or "", facts.call_id, capture.kind)
+            self.shares.append(Share(key, facts, [_piece(capture)], index, capture))
+            return
+        share = self._stream(facts, capture.source)
+        share.pieces.append(_piece(capture))
+        share.index = index
+
+    def _stream(self, facts: CallFacts, source: Coordinates) -> Share:
+        """The share of a call's stream, which the facts are added to."""
+        place = (facts.tenant or "", facts.call_id, source.topic, source.partition)
+        share = self._streams.get(place)
+        if share is None:
+            share = self._streams[place] = Share(StateKey(facts.tenant or "", facts.call_id, "response"), facts)
+            self.shares.append(share)
+        elif share.facts != facts:
+            share.facts = share.facts.merged(facts)
+        return share
+
+
+def _facts(event: envelope.Event) -> CallFacts:
+    """The call facts of an event's message; raises HeadraceError."""
+    said = event.said
+    protocol, http = envelope.facts_said(said)
+    return CallFacts(
+        call_id=event.call_id,
+        protocol=protocol,
+        provider=said.provider,
+        task_id=said.task_id,
+        request_version=said.request_version,
+        tenant=said.tenant,
+        http=http,
+        origin=said.origin,
+        side=said.side,
+        attempt=said.attempt,
+        truncated=said.truncated,
+        fidelity=said.fidelity,
+    )
+
+
+def _piece(capture: Capture) -> Piece:
+    at = capture.source
+    return Piece(
+        topic=at.topic,
+        partition=at.partition,
+        offset=at.offset,
+        timestamp=at.timestamp,
+        seq=capture.seq,
+        kind=capture.kind,
+        form=capture.form,
+        payload=capture.payload,
+        captured_at=capture.captured_at,
+        count=capture.count,
+        outcome=capture.outcome,
+        message=capture.message,
+        direction=capture.direction,
+    )
