@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import msgspec
@@ -30,6 +31,14 @@ def loads(text: bytes | str) -> Json:
         raise _too_deep() from None
     except (msgspec.DecodeError, UnicodeError) as refused:
         return _loads_lenient(text, refused)
+
+
+def loads_all(texts: Sequence[bytes]) -> list[Json]:
+    """`loads` of each text; raises as it does for the first one that is no JSON."""
+    try:
+        return list(map(_decoder.decode, texts))
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return list(map(loads, texts))
 
 
 def _loads_lenient(text: bytes | str, refused: Exception) -> Json:

@@ -26,7 +26,7 @@ from headrace.capture.framing import Framed, FramedEvent, join_pieces
 from headrace.capture.model import Capture, Http
 from headrace.capture.model import Source as Coordinates
 from headrace.errors import FramingError, HeadraceError, WireError
-from headrace.json_text import Json, dumps, loads
+from headrace.json_text import Json, dumps, loads, loads_all
 from headrace.protocols import codec as codec_of
 from headrace.protocols.codec import Codec, Folded
 from headrace.reassembly.pieces import CallFacts, Piece
@@ -42,6 +42,28 @@ class Normalized:
     records: list[CanonicalRecord] = field(default_factory=list)
     dead_letters: list[DeadLetter] = field(default_factory=list)
     complete: bool = True
+
+
+@dataclass(slots=True)
+class _Events:
+    """What a codec folds. values: events in order, parsed. bad: events that are no JSON, with the reason."""
+
+    values: list[Json] = field(default_factory=list)
+    bad: list[FramedEvent] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, framed: Framed) -> _Events:
+        """A framed body's events; what its end cut off is a bad one."""
+        bad = framed.bad
+        values = [event.value for event in framed.events if event.error is None] if bad else framed.values
+        if framed.remainder:
+            bad.append(_cut_off(framed.remainder))
+        return cls(values, bad)
+
+    def add(self, more: _Events) -> None:
+        """Add what follows."""
+        self.values += more.values
+        self.bad += more.bad
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +101,7 @@ def _origin(capture: Capture) -> Origin:
 def request(capture: Capture) -> Normalized:
     """A `request` capture -> its request record. Raises HeadraceError when the body cannot be read at all."""
     origin = _origin(capture)
-    body = _single(_events(capture.payload, capture.form, capture.http), "request")
+    body = _single(_framed(capture.payload, capture.form, capture.http), "request")
     origin = _known(origin, "request", body)
     reading = Reading(capture.call_id, "request", tenant=capture.tenant)
     shape = _codec(origin).read_request(body, reading)
@@ -97,13 +119,13 @@ def response(capture: Capture) -> Normalized:
     """
     origin = _origin(capture)
     try:
-        framed = _events(capture.payload, capture.form, capture.http)
-        origin = _known(origin, "response", [event.value for event in framed.events])
+        framed = _framed(capture.payload, capture.form, capture.http)
+        origin = _known(origin, "response", framed.values)
         if framed.form == "json" and isinstance(framed.events[0].value, dict):
             reading = Reading(capture.call_id, "response", tenant=capture.tenant)
             shape = _codec(origin).read_response(framed.events[0].value, reading, None)
             return Normalized([_finish_response(shape, reading, origin)])
-        made = _folded(origin, framed, first_ordinal=0, reason="no_terminal_event")
+        made = _folded(origin, _Events.of(framed), first_ordinal=0, reason="no_terminal_event")
         if not made.records and not made.dead_letters:
             raise WireError("the body holds no event", code="empty_body", fix="send the body of the response")
         return made
@@ -120,19 +142,16 @@ def stream(facts: CallFacts, pieces: Sequence[Piece], *, first_ordinal: int) -> 
     """
     streamed = [piece for piece in pieces if piece.kind == "stream"]
     origin = _stream_origin(facts, pieces)
-    framed = Framed(form="sse")
+    events = _Events()
     for run in _runs(streamed):
-        part = _run_events(run, facts.http)
-        framed.events += part.events
-        if part.remainder:
-            framed.events.append(_cut_off(part.remainder))
+        events.add(_run_events(run, facts.http))
     failure = next((piece for piece in pieces if piece.kind == "error"), None)
     if failure is not None and not streamed:
         return Normalized([_transport_error(origin, failure)])
-    if not framed.events:
+    if not events.values and not events.bad:
         return Normalized(complete=False)
-    origin = _known(origin, "stream", [event.value for event in framed.events])
-    made = _folded(origin, framed, first_ordinal=first_ordinal, reason=_reason(pieces))
+    origin = _known(origin, "stream", events.values)
+    made = _folded(origin, events, first_ordinal=first_ordinal, reason=_reason(pieces))
     if first_ordinal == 0 and _has_gap(streamed):
         for record in made.records:
             record["status"], record["status_reason"] = "incomplete", "missing_pieces"
@@ -178,7 +197,7 @@ def _span(pieces: Sequence[Piece]) -> tuple[Coordinates, ...]:
 # Bodies and pieces to events
 
 
-def _events(payload: bytes, form: str, http: Http | None) -> Framed:
+def _framed(payload: bytes, form: str, http: Http | None) -> Framed:
     if form == "json":
         value = loads(payload)
         if isinstance(value, str):
@@ -223,52 +242,49 @@ def _is_gap(before: Piece, after: Piece) -> bool:
     return before.seq is not None and after.seq is not None and after.seq != before.seq + 1
 
 
-def _run_events(run: Sequence[Piece], http: Http | None) -> Framed:
+def _run_events(run: Sequence[Piece], http: Http | None) -> _Events:
     if run[0].form == "json":
-        return Framed(_json_events(run), form="sse")
+        return _json_events(run)
     encoding = http.headers.get("content-encoding") if http else None
     joined = join_pieces(piece.payload for piece in run)
     try:
-        return read_body(joined, encoding)
+        return _Events.of(read_body(joined, encoding))
     except FramingError as error:
-        return Framed([FramedEvent(joined, joined.decode("utf-8", "replace"), None, error.message)])
+        return _Events(bad=[FramedEvent(joined, joined.decode("utf-8", "replace"), None, error.message)])
 
 
-def _json_events(run: Sequence[Piece]) -> list[FramedEvent]:
+def _json_events(run: Sequence[Piece]) -> _Events:
+    if {piece.direction for piece in run} != {None}:
+        return _directed_events(run)
     payloads = [piece.payload for piece in run]
     try:
-        values = list(map(loads, payloads))
+        return _Events(loads_all(payloads))
     except FramingError:
-        return [_json_event(piece) for piece in run]
-    if any(piece.direction is not None for piece in run):
-        values = [
-            value if piece.direction is None else {"from": piece.direction, "frame": value}
-            for piece, value in zip(run, values, strict=True)
-        ]
-    return list(map(FramedEvent, payloads, values))
+        return _directed_events(run)
 
 
-def _json_event(piece: Piece) -> FramedEvent:
-    try:
-        value: Json = loads(piece.payload)
-    except FramingError as error:
-        return FramedEvent(piece.payload, piece.payload.decode("utf-8", "replace"), None, error.message)
-    if piece.direction is not None:
-        value = {"from": piece.direction, "frame": value}
-    return FramedEvent(piece.payload, value)
+def _directed_events(run: Sequence[Piece]) -> _Events:
+    """Event by event: some have a direction, or are no JSON."""
+    events = _Events()
+    for piece in run:
+        try:
+            value: Json = loads(piece.payload)
+        except FramingError as error:
+            text = piece.payload.decode("utf-8", "replace")
+            events.bad.append(FramedEvent(piece.payload, text, None, error.message))
+        else:
+            events.values.append(value if piece.direction is None else {"from": piece.direction, "frame": value})
+    return events
 
 
 # Events to records
 
 
-def _folded(origin: Origin, framed: Framed, *, first_ordinal: int, reason: str) -> Normalized:
+def _folded(origin: Origin, events: _Events, *, first_ordinal: int, reason: str) -> Normalized:
     """Fold events into records; events that no response could take become dead letters."""
     made = Normalized()
-    if framed.remainder:
-        framed.events.append(_cut_off(framed.remainder))
-    bad = [event for event in framed.events if event.error is not None]
-    made.dead_letters += [_bad_event(event.data, event.error or "", origin) for event in bad]
-    folded = _codec(origin).fold([event.value for event in framed.events if event.error is None])
+    made.dead_letters += [_bad_event(event.data, event.error or "", origin) for event in events.bad]
+    folded = _codec(origin).fold(events.values)
     ordinals = Counter({"response": first_ordinal})
     for one in folded:
         made.records.append(_folded_record(origin, one, ordinals[one.record_type], reason))
