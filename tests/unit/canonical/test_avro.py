@@ -18,7 +18,7 @@ from headrace.canonical.avro import (
     record_format,
     to_json_line,
 )
-from headrace.canonical.encoding import varint
+from headrace.canonical.primitives import varint
 from headrace.canonical.shape import CanonicalRecord
 from headrace.errors import FramingError, SchemaError
 

@@ -17,8 +17,10 @@ import msgspec
 from fastavro.schema import SchemaParseException
 
 from headrace.canonical import encoding, sparse
+from headrace.canonical.primitives import MISFIT
 from headrace.canonical.schema_tree import parse
 from headrace.canonical.shape import CanonicalRecord, DeadLetter
+from headrace.canonical.shape_check import check
 from headrace.contract import contract_path
 from headrace.errors import SchemaError
 from headrace.json_text import Json, loads
@@ -81,13 +83,13 @@ class RecordFormat:
         """
         try:
             return _json.encode(self._in_order(shape)) + b"\n"
-        except encoding.MISFIT:
-            encoding.check(self.tree, shape)
+        except MISFIT:
+            check(self.tree, shape)
             raise
 
     def from_json_line(self, line: bytes | str) -> dict[str, Any]:
         """The sparse shape of a line; raises SchemaError (`bad_shape`) or FramingError (`bad_json`)."""
-        shape = encoding.check(self.tree, sparse.with_bytes(self.tree, loads(line)))
+        shape = check(self.tree, sparse.with_bytes(self.tree, loads(line)))
         return cast(dict[str, Any], self._prune(shape))
 
 

@@ -1,276 +1,197 @@
-"""Sparse shapes -> Avro bytes, by encoders compiled once from a schema.
+"""Sparse shapes -> Avro bytes, by writers made once from a schema.
 
 Most fields of a record are absent, and an absent field is always the same byte: its default. So the bytes of
 a record are a few values with constant runs between them. For each set of keys in each order that a record
-comes with (there are few: a text part is ("type", "text")), a plan is made once: [(constant bytes, field,
-writer), ...] and the constant bytes at the end. Writing a record is then a look-up and a loop over the keys
-that are there; the eighteen absent fields of a text part cost nothing.
+comes with (there are few: a text part is ("type", "text")), a plan is made once: the fields that are there, the
+constant bytes before each, and those at the end. A plan is walked; one that is walked often is made into a function
+of its own (see `writer_source`). The eighteen absent fields of a text part cost nothing either way.
 
 The writers trust the shape as far as they can without being fooled: they raise whatever a wrong type raises.
-`check` then says what is wrong and where. It also takes out explicit nulls, which writers do not expect.
+`check` (in `shape_check`) then says what is wrong and where. It also takes out explicit nulls, which writers do not
+expect.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from struct import Struct
+from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.canonical.primitives import MISFIT, PRIMITIVE_WRITERS, Put, varint
 from headrace.canonical.schema_tree import MISSING, Array, Field, Node, Nullable, Primitive, Record
-from headrace.errors import SchemaError
+from headrace.canonical.shape_check import check
+from headrace.canonical.writer_source import Plan, Step, Write, compiled
 
-Append = Callable[[bytes], None]
-Put = Callable[[Any, Append], None]
-#: (constant bytes before the value, field name, writer of the value; None for text).
-Step = tuple[bytes, str, Put | None]
-Plan = tuple[tuple[Step, ...], bytes]
-
-#: What writers raise on a value that does not fit.
-MISFIT = (TypeError, AttributeError, KeyError, ValueError, OverflowError)
-
-#: Integers up to here are exact as a double.
-_EXACT = 1 << 53
-_RANGES = {"int": (-(1 << 31), 1 << 31), "long": (-(1 << 63), 1 << 63)}
 #: Plans kept a record type; real traffic has some dozens.
-MOST_PLANS = 4096
+MOST_PLANS = 1024
+#: Functions kept a record type.
+MOST_COMPILED = 128
+#: A plan walked this often becomes a function: making one costs what it saves in about as many uses, so shapes that
+#: are made up to be new each time cost no more than their plan.
+WALKS_BEFORE_COMPILING = 400
 
 
-def varint(value: int) -> bytes:
-    """Zigzag variable-length form of a 64-bit integer (Avro specification, "Binary encoding")."""
-    rest = value << 1 if value >= 0 else (-value << 1) - 1
-    out = bytearray()
-    while rest > 0x7F:
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    out.append(rest)
-    return bytes(out)
+def encoder(record: Record, walks: int = WALKS_BEFORE_COMPILING) -> Callable[[Mapping[str, Any]], bytes]:
+    """Function from a sparse shape to Avro bytes; it raises SchemaError (`bad_shape`) with the path.
 
-
-_VARINTS = tuple(varint(value) for value in range(8192))
-_VARINTS_KNOWN = len(_VARINTS)
-_pack_float, _pack_double = Struct("<f").pack, Struct("<d").pack
-
-
-def encoder(record: Record) -> Callable[[Mapping[str, Any]], bytes]:
-    """Function from a sparse shape to Avro bytes; it raises SchemaError (`bad_shape`) with the path."""
-    write = _record_writer(record, {})
+    walks: how often a plan is walked before it is made into a function.
+    """
+    write = _writer(record, Known(walks))
 
     def encode(shape: Mapping[str, Any]) -> bytes:
         out: list[bytes] = []
         try:
-            write(shape, out.append)
+            write(shape, out)
         except MISFIT:
             out = []
-            write(check(record, shape), out.append)
+            write(check(record, shape), out)
         return b"".join(out)
 
     return encode
 
 
-def _writer(node: Node, compiled: dict[str, Put]) -> Put | None:
-    """Writer of one type; None for text, which record writers write themselves (most values are text)."""
-    match node:
-        case Primitive(name="string"):
-            return None
-        case Primitive(name=name):
-            return _PRIMITIVE_WRITERS[name]
-        case Array(items=items):
-            return _array_writer(_writer(items, compiled) or _put_text)
-        case Nullable(of=inner):
-            return _nullable_writer(_writer(inner, compiled) or _put_text)
-        case Record(name=name):
-            if name not in compiled:
-                compiled[name] = _record_writer(node, compiled)
-            return compiled[name]
+@dataclass(slots=True)
+class Known:
+    """The writers of a schema's records, by name, and how often they walk a plan before they compile it."""
+
+    walks: int = WALKS_BEFORE_COMPILING
+    writers: dict[str, Writers] = field(default_factory=dict)
 
 
-def _record_writer(record: Record, compiled: dict[str, Put]) -> Put:
-    make_plan = _planner(record, compiled)
-    plans: dict[tuple[str, ...], Plan] = {}
+class Writers(dict[tuple[str, ...], Write]):
+    """Writers of one record type, by the keys of a shape in their order; what is missing is made.
 
-    def put_record(shape: Any, append: Append) -> None:
-        if type(shape) is not dict:
-            raise TypeError
-        keys = tuple(shape)
-        plan = plans.get(keys)
-        if plan is None:
-            if len(plans) >= MOST_PLANS:
-                plans.clear()
-            plan = plans[keys] = make_plan(keys)
-        steps, tail = plan
-        for constant, name, put in steps:
-            append(constant)
-            if put is None:
-                text = shape[name].encode()
-                size = len(text)
-                append(_VARINTS[size] if size < _VARINTS_KNOWN else varint(size))
-                append(text)
-            else:
-                put(shape[name], append)
-        append(tail)
+    ``writers[tuple(shape)](shape, out)`` writes a shape. What is no dict but has such elements fails by its type
+    when the writer takes its first field.
+    """
 
-    return put_record
+    def __init__(self, record: Record, known: Known) -> None:
+        known.writers[record.name] = self
+        self.name = record.name
+        self._patience = known.walks
+        self._fields = record.fields
+        self._places = {each.name: place for place, each in enumerate(record.fields)}
+        self._defaults = [_default_bytes(each, known) for each in record.fields]
+        self._steps = [_step(each, known) for each in record.fields]
+        self._compiled = 0
 
+    def __missing__(self, keys: tuple[str, ...]) -> Write:
+        if len(self) >= MOST_PLANS:
+            self.forget()
+        write = self[keys] = self._walker(keys, self._plan(keys))
+        return write
 
-def _planner(record: Record, compiled: dict[str, Put]) -> Callable[[tuple[str, ...]], Plan]:
-    places = {field.name: place for place, field in enumerate(record.fields)}
-    defaults = [_default_bytes(field, compiled) for field in record.fields]
-    leads, writers = zip(*(_field_writer(field, compiled) for field in record.fields), strict=True)
+    def forget(self) -> None:
+        """Drop all writers: they are made again when they are needed."""
+        self.clear()
+        self._compiled = 0
 
-    def constant(first: int, end: int) -> bytes:
-        run = [default for default in defaults[first:end] if default is not None]
+    def _plan(self, keys: tuple[str, ...]) -> Plan:
+        steps: list[Step] = []
+        done = 0
+        for place in sorted(self._places[key] for key in keys):
+            step = self._steps[place]
+            steps.append(step._replace(constant=self._constant(done, place) + step.constant))
+            done = place + 1
+        return Plan(tuple(steps), self._constant(done, len(self._defaults)))
+
+    def _constant(self, first: int, end: int) -> bytes:
+        run = [default for default in self._defaults[first:end] if default is not None]
         if len(run) < end - first:
             raise KeyError
         return b"".join(run)
 
-    def make_plan(keys: tuple[str, ...]) -> Plan:
-        steps: list[Step] = []
-        done = 0
-        for place in sorted(places[key] for key in keys):
-            steps.append((constant(done, place) + leads[place], record.fields[place].name, writers[place]))
-            done = place + 1
-        return tuple(steps), constant(done, len(defaults))
+    def _walker(self, keys: tuple[str, ...], plan: Plan) -> Write:
+        steps, tail = [(step.constant, step.name, step.put) for step in plan.steps], plan.tail
+        walks = 0
 
-    return make_plan
+        def walk(shape: Any, out: list[bytes]) -> None:
+            nonlocal walks
+            if type(shape) is not dict:
+                raise TypeError
+            walks += 1
+            if walks == self._patience and keys:
+                self._compile(keys, plan)
+            for constant, name, put in steps:
+                out.append(constant)
+                put(shape[name], out)
+            out.append(tail)
+
+        return walk
+
+    def _compile(self, keys: tuple[str, ...], plan: Plan) -> None:
+        if self._compiled >= MOST_COMPILED:
+            self.forget()
+        self._compiled += 1
+        self[keys] = compiled(self.name, plan)
 
 
-def _field_writer(field: Field, compiled: dict[str, Put]) -> tuple[bytes, Put | None]:
-    """Constant bytes before a value that is there, and its writer."""
-    if isinstance(field.type, Nullable) and field.default is not MISSING:
-        return b"\x02", _writer(field.type.of, compiled)
-    return b"", _writer(field.type, compiled)
+def _writer(node: Node, known: Known) -> Put:
+    """Writer of one type."""
+    match node:
+        case Primitive(name=name):
+            return PRIMITIVE_WRITERS[name]
+        case Array(items=items):
+            return _array_writer(_writer(items, known))
+        case Nullable(of=inner):
+            return _nullable_writer(_writer(inner, known))
+        case Record():
+            return _record_writer(_writers(node, known))
 
 
-def _default_bytes(field: Field, compiled: dict[str, Put]) -> bytes | None:
+def _writers(record: Record, known: Known) -> Writers:
+    return known.writers[record.name] if record.name in known.writers else Writers(record, known)
+
+
+def _record_writer(writers: Writers) -> Put:
+    def put_record(shape: Any, out: list[bytes]) -> None:
+        writers[tuple(shape)](shape, out)
+
+    return put_record
+
+
+def _step(of: Field, known: Known) -> Step:
+    """How a value that is there is written. constant: the bytes before it, without absent fields."""
+    node, constant = of.type, b""
+    if isinstance(node, Nullable) and of.default is not MISSING:
+        node, constant = node.of, b"\x02"
+    inner = node.items if isinstance(node, Array) else node
+    if isinstance(inner, Record):
+        form = "records" if isinstance(node, Array) else "record"
+        return Step(constant, of.name, form, _writer(node, known), _writers(inner, known))
+    return Step(constant, of.name, node.name if isinstance(node, Primitive) else "other", _writer(node, known))
+
+
+def _default_bytes(of: Field, known: Known) -> bytes | None:
     """Bytes of an absent field; None where the schema gives no default."""
-    if field.default is MISSING:
+    if of.default is MISSING:
         return None
     out: list[bytes] = []
-    put = _writer(field.type, compiled) or _put_text
     # In a schema the default of a bytes field is text whose code points are the bytes.
-    is_bytes = isinstance(field.type, Primitive) and field.type.name == "bytes"
-    put(field.default.encode("latin-1") if is_bytes else field.default, out.append)
+    is_bytes = isinstance(of.type, Primitive) and of.type.name == "bytes"
+    _writer(of.type, known)(of.default.encode("latin-1") if is_bytes else of.default, out)
     return b"".join(out)
 
 
 def _nullable_writer(put: Put) -> Put:
-    def put_nullable(value: Any, append: Append) -> None:
+    def put_nullable(value: Any, out: list[bytes]) -> None:
         if value is None:
-            append(b"\x00")
+            out.append(b"\x00")
         else:
-            append(b"\x02")
-            put(value, append)
+            out.append(b"\x02")
+            put(value, out)
 
     return put_nullable
 
 
 def _array_writer(put: Put) -> Put:
-    def put_array(values: Any, append: Append) -> None:
+    def put_array(values: Any, out: list[bytes]) -> None:
         if type(values) is not list:
             raise TypeError
         if values:
-            append(varint(len(values)))
+            out.append(varint(len(values)))
             for value in values:
-                put(value, append)
-        append(b"\x00")
+                put(value, out)
+        out.append(b"\x00")
 
     return put_array
-
-
-def _put_text(value: Any, append: Append) -> None:
-    text = value.encode()
-    append(varint(len(text)))
-    append(text)
-
-
-def _put_bytes(value: Any, append: Append) -> None:
-    if type(value) is not bytes:
-        raise TypeError
-    append(varint(len(value)))
-    append(value)
-
-
-def _put_boolean(value: Any, append: Append) -> None:
-    if value is not True and value is not False:
-        raise TypeError
-    append(b"\x01" if value else b"\x00")
-
-
-def _integer_writer(name: str) -> Put:
-    low, end = _RANGES[name]
-
-    def put_integer(value: Any, append: Append) -> None:
-        if type(value) is not int or not low <= value < end:
-            raise TypeError
-        append(_VARINTS[value] if 0 <= value < _VARINTS_KNOWN else varint(value))
-
-    return put_integer
-
-
-def _float_writer(pack: Callable[[float], bytes]) -> Put:
-    def put_float(value: Any, append: Append) -> None:
-        if type(value) is not float and (type(value) is not int or not -_EXACT <= value <= _EXACT):
-            raise TypeError
-        append(pack(value))
-
-    return put_float
-
-
-_PRIMITIVE_WRITERS: dict[str, Put] = {
-    "string": _put_text,
-    "bytes": _put_bytes,
-    "boolean": _put_boolean,
-    "int": _integer_writer("int"),
-    "long": _integer_writer("long"),
-    "float": _float_writer(_pack_float),
-    "double": _float_writer(_pack_double),
-}
-
-
-def check(node: Node, value: Any, path: str = "$") -> Any:
-    """The value without explicit nulls; raises SchemaError (`bad_shape`) that names the path of what does not fit."""
-    match node:
-        case Primitive():
-            _check_primitive(node, value, path)
-            return value
-        case Array(items=items):
-            if type(value) is not list:
-                raise _bad(f"expected a list, got {type(value).__name__}", path)
-            return [check(items, item, f"{path}[{place}]") for place, item in enumerate(value)]
-        case Nullable(of=inner):
-            return None if value is None else check(inner, value, path)
-        case Record():
-            return _check_record(node, value, path)
-
-
-def _check_record(record: Record, shape: Any, path: str) -> dict[str, Any]:
-    if type(shape) is not dict:
-        raise _bad(f"expected a dict ({record.name}), got {type(shape).__name__}", path)
-    fields = {field.name: field for field in record.fields}
-    for key in shape:
-        if key not in fields:
-            raise _bad(f"{record.name} has no field {key!r}", path)
-    for field in record.fields:
-        if field.default is MISSING and field.name not in shape:
-            raise _bad(f"field {field.name!r} is missing and has no default", path)
-    checked = {key: check(fields[key].type, value, f"{path}.{key}") for key, value in shape.items()}
-    return {key: value for key, value in checked.items() if value is not None or fields[key].default is MISSING}
-
-
-def _check_primitive(node: Primitive, value: Any, path: str) -> None:
-    try:
-        _PRIMITIVE_WRITERS[node.name](value, _discard)
-    except UnicodeEncodeError:
-        raise _bad("text holds half of a surrogate pair, which UTF-8 cannot carry", path) from None
-    except MISFIT:
-        # The value itself may be anyone's text or too long for a log: its type is enough, except for numbers.
-        shown = f" {value!r}" if type(value) in (int, float, bool) else ""
-        raise _bad(f"expected {node.name}, got {type(value).__name__}{shown}", path) from None
-
-
-def _discard(written: bytes) -> None:
-    """Nowhere to append: only what the writer raises is of interest."""
-
-
-def _bad(message: str, path: str) -> SchemaError:
-    return SchemaError(message, code="bad_shape", place=path, fix="give the field a value of the schema's type")
