@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.capture.mapping import Mapping as SourceMapping
 from headrace.claim_check import ClaimCheck
 from headrace.kafka.outputs import Outputs
 from headrace.kafka.pump import Pump
@@ -57,7 +58,7 @@ class GatedOutputs(Outputs):
 
 @dataclass
 class Rig:
-    """What pumps of one test share. options: of `Pump`."""
+    """What pumps of one test share. options: of `Pump`. mappings: of `Pipeline`."""
 
     bootstrap: str
     redis_url: str | None
@@ -69,6 +70,7 @@ class Rig:
     timeout: float = 5.0
     claim_check: ClaimCheck | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    mappings: Mapping[str, SourceMapping] = field(default_factory=dict)
 
     @contextlib.asynccontextmanager
     async def built(self) -> AsyncIterator[tuple[Pump, Metrics, Gate]]:
@@ -91,7 +93,7 @@ class Rig:
         metrics = Metrics()
         patience = Patience(int(self.idle_seconds * SECOND), int(self.grace_seconds * SECOND))
         pump = Pump(
-            Pipeline(store, patience=patience),
+            Pipeline(store, mappings=self.mappings, patience=patience),
             outputs,
             metrics,
             store,
