@@ -14,7 +14,7 @@ import msgspec
 from headrace.capture.avro_form import AvroCaptures, default_avro, has_avro_form, read_avro, write_avro
 from headrace.capture.framing import join_pieces
 from headrace.capture.headers_form import has_headers_form, read_headers, write_headers
-from headrace.capture.json_form import Envelope, Event, facts_said, read_json, write_json
+from headrace.capture.json_form import Event, facts_said, read_json, write_json
 from headrace.capture.json_form import read_event as read_json_event
 from headrace.capture.mapped import read_mapped
 from headrace.capture.mapping import Mapping
@@ -23,7 +23,7 @@ from headrace.capture.results import Read, Reject
 from headrace.errors import CaptureError, HeadraceError
 
 __all__ = [
-    "AvroCaptures", "Envelope", "Event", "Read", "Reject", "facts_said", "read_avro", "read_captures", "read_event",
+    "AvroCaptures", "Event", "Read", "Reject", "facts_said", "read_avro", "read_captures", "read_event",
     "read_headers", "read_json", "write_avro", "write_headers", "write_json",
 ]  # fmt: skip
 
@@ -47,7 +47,7 @@ def read_event(inbound: Inbound) -> Event | None:
     """The event of a message that is one event of a stream in JSON, as nearly all are; None for any other message
     and for what `read_captures` refuses."""
     value = inbound.value
-    if value is None or value[:1] != b"{" or (inbound.headers and has_headers_form(inbound)):
+    if value is None or (inbound.headers and has_headers_form(inbound)):
         return None
     return read_json_event(value)
 

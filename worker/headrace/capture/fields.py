@@ -8,7 +8,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from typing import Any, cast
 
 from headrace.capture.compression import decompress
@@ -53,10 +52,8 @@ def micros(value: Json, place: str = "$.captured_at") -> int | None:
         return None
     try:
         if type(value) is str:
-            usual = _of_usual(value)
-            if usual is not None:
-                return usual
-            return _of_iso(value) if "-" in value[1:5] or not _NUMBER.fullmatch(value) else _of_number(value)
+            is_date = value[4:5] == "-" or not _NUMBER.fullmatch(value)
+            return _of_iso(value) if is_date else _of_number(value)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return _of_number(value)
         if isinstance(value, dict) and "seconds" in value:
@@ -69,35 +66,9 @@ def micros(value: Json, place: str = "$.captured_at") -> int | None:
     )
 
 
-#: What stands behind the microseconds of a usual time.
-_ZONES = frozenset({"Z", "+00:00", ""})
-
-
-def _of_usual(text: str) -> int | None:
-    """A time as most gateways write it, ``2026-11-30T10:00:00.123456Z``; None for any other.
-
-    Thousands of pieces fall into one second: that is read once.
-    """
-    digits = text[20:26]
-    if text[26:] not in _ZONES or text[19:20] != "." or not (digits.isdecimal() and digits.isascii()):
-        return None
-    second = _of_second(text[:19] + text[26:])
-    return second + int(digits) if second is not None and len(digits) == 6 else None
-
-
-@lru_cache(maxsize=4096)
-def _of_second(text: str) -> int | None:
-    try:
-        return _of_iso(text)
-    except ValueError:
-        return None
-
-
 def _of_iso(text: str) -> int:
     moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    since = moment - _EPOCH
+    since = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)) - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 

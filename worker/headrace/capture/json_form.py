@@ -13,12 +13,19 @@ from typing import Annotated, Any, cast
 
 import msgspec
 
-from headrace.capture.fields import from_base64, iso, json_bytes, known_kind, known_protocol, make_http, micros
+from headrace.capture.fields import (
+    from_base64,
+    iso,
+    json_bytes,
+    known_kind,
+    known_protocol,
+    make_http,
+    micros,
+)
 from headrace.capture.fields import safe_payload as safe
 from headrace.capture.model import KINDS, LARGEST_SEQ, Capture, Form, Http, Kind, Source
-from headrace.capture.redaction import redact_payload
-from headrace.capture.secret_fields import has_no_settings
-from headrace.errors import CaptureError, FramingError, HeadraceError
+from headrace.capture.redaction import redact_event
+from headrace.errors import CaptureError, FramingError
 from headrace.json_text import Json, loads
 
 _ABSENT = msgspec.Raw(b"")
@@ -67,56 +74,65 @@ _AT = re.compile(r" - at `(\$[^`]*)`")
 _MISSING = re.compile(r"missing required field `(\w+)`")
 
 
-class Event(msgspec.Struct, gc=False):
-    """One JSON event of a stream, read for speed.
+class Said(msgspec.Struct, gc=False, omit_defaults=True, tag_field="kind", tag="stream"):
+    """The commonest message of all, one JSON event of a stream, as it is written; the decoder refuses any other.
 
-    said: what its message said of the call: the envelope with all that is the event's own blanked, so that two
-    messages that say the same are equal. The rest: as in `Capture`.
+    With its ``body`` and what else is the event's own blanked, it is what the message says of its call: messages
+    that say the same are then equal. `facts_said` tells whether that holds up.
     """
 
-    call_id: str
-    said: Envelope
+    call_id: Annotated[str, msgspec.Meta(min_length=1)]
+    body: msgspec.Raw
+    seq: _Seq | None = None
+    captured_at: str | int | float | None = None
+    protocol: str | None = None
+    provider: str | None = None
+    task_id: str | None = None
+    request_version: str | None = None
+    tenant: str | None = None
+    direction: str | None = None
+    origin: str | None = None
+    side: str | None = None
+    attempt: _Count | None = None
+    truncated: bool | None = None
+    fidelity: str | None = None
+    http: msgspec.Raw = _ABSENT
+    # What a stream's event does not have.
+    body_text: None = None
+    body_base64: None = None
+    count: None = None
+    outcome: None = None
+    message: None = None
+
+
+class Event(msgspec.Struct, gc=False):
+    """One JSON event of a stream. said: what its message says of the call. The rest: as in `Capture`."""
+
+    said: Said
     payload: bytes
     seq: int | None
     captured_at: int | None
     direction: str | None
 
 
-def read_event(value: bytes) -> Event | None:
-    """The commonest message of all; None for any other, and for what `read_json` refuses.
+_decode_said = msgspec.json.Decoder(Said).decode
 
-    Whether `said` holds up, `facts_said` tells: once a call instead of once a message.
-    """
+
+def read_event(value: bytes) -> Event | None:
+    """The event of a message that is one; None for any other, and for what `read_json` refuses."""
     try:
-        said = _decode(value)
-        call_id, captured = said.call_id, said.captured_at
-        if said.kind != "stream" or type(call_id) is not str or not call_id or _is_unusual(said):
-            return None
-        captured_at = micros(captured) if captured is not None else None
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, HeadraceError):
+        said = _decode_said(value)
+        payload = redact_event(bytes(said.body))
+        captured_at = micros(said.captured_at)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, CaptureError):
         return None
-    payload = bytes(said.body)
-    if payload[:1] != b"{":
-        return None
-    if not has_no_settings(payload):
-        payload = redact_payload(payload)
-    event = Event(call_id, said, payload, said.seq, captured_at, said.direction)
+    event = Event(said, payload, said.seq, captured_at, said.direction)
     said.seq = said.captured_at = said.direction = None
     said.body = _ABSENT
     return event
 
 
-def _is_unusual(said: Envelope) -> bool:
-    return (
-        said.body_text is not None
-        or said.body_base64 is not None
-        or said.count is not None
-        or said.outcome is not None
-        or said.message is not None
-    )
-
-
-def facts_said(said: Envelope) -> tuple[str | None, Http | None]:
+def facts_said(said: Said | Envelope) -> tuple[str | None, Http | None]:
     """The protocol and the HTTP facts; raises as `read_json` does."""
     raw_http = bytes(said.http)
     http = _http(raw_http) if raw_http else None

@@ -9,12 +9,12 @@ talks of one, stays. The last one sees only bytes, so it rather takes too much.
 from __future__ import annotations
 
 from headrace.capture.scrubbing import redact_bytes
-from headrace.capture.secret_fields import may_hold_secrets, redact_body
+from headrace.capture.secret_fields import event_may_hold_secrets, may_hold_secrets, redact_body
 from headrace.capture.secret_names import REDACTED, redact_headers, redact_url
 from headrace.errors import FramingError
 from headrace.json_text import dumps, loads
 
-__all__ = ["REDACTED", "redact_body", "redact_bytes", "redact_headers", "redact_payload", "redact_url"]
+__all__ = ["REDACTED", "redact_body", "redact_bytes", "redact_event", "redact_headers", "redact_payload", "redact_url"]
 
 
 def redact_payload(payload: bytes) -> bytes:
@@ -30,6 +30,11 @@ def redact_payload(payload: bytes) -> bytes:
     lines = payload.split(b"\n")
     redacted = [_redact_line(line) if line.startswith(b"data:") else line for line in lines]
     return b"\n".join(redacted) if redacted != lines else payload
+
+
+def redact_event(event: bytes) -> bytes:
+    """`redact_payload` of one JSON object; raises msgspec's DecodeError for what is none."""
+    return _redact_json(event) if event_may_hold_secrets(event) else event
 
 
 def _redact_line(line: bytes) -> bytes:

@@ -7,6 +7,7 @@ settings are walked, and in a tool nothing that describes a function: a paramete
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import msgspec
@@ -47,41 +48,44 @@ _settings_of = msgspec.json.Decoder(_Settings).decode
 _MEMBERS = tuple(name for name in _Settings.__struct_fields__)
 #: Members that are content; only items with tools of their own count there.
 _CONTENT = frozenset({"input", "output"})
-_CONTENT_SIGNS = (b"additional_tools", b"tool_search_output")
+_CONTENT_SIGNS = re.compile(rb"additional_tools|tool_search_output")
 #: Secret fields have one of these in their name, or stand in an object that has.
-_SIGNS = (
-    b"mcp", b"MCP", b"eaders", b"ecret", b"nvironment", b"pi_key", b"piKey", b"uthorization", b"uthentication", b"url",
-    b"onnection_string", b'"env"', b"ccess", b"assword", b"id_token", b"idToken", b"transform",
-    b"\\u00",  # a name may be written in escapes
-)  # fmt: skip
+_SIGNS = re.compile(
+    rb"mcp|MCP|eaders|ecret|nvironment|pi_key|piKey|uthorization|uthentication|url|onnection_string"
+    rb'|"env"|ccess|assword|id_token|idToken|transform'
+    rb"|\\u00"  # a name may be written in escapes
+)
 #: What an event stream repeats of a request stands under these names.
-_STREAM_SIGNS = (b'"tools"', b'"mcp_servers"', b'"environment"')
+_STREAM_SIGNS = re.compile(rb'"(?:tools|mcp_servers|environment)"')
 
 
-def has_no_settings(event: bytes) -> bool:
-    """Whether a JSON object has none of the members under which secrets may stand, as nearly all events have not."""
-    try:
-        return _settings_of(event) == _NO_SETTINGS
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
+def event_may_hold_secrets(event: bytes) -> bool:
+    """`may_hold_secrets` of one JSON object, which raises msgspec's DecodeError for what is none."""
+    settings = _settings_of(event)
+    return settings != _NO_SETTINGS and _hold_secrets(settings)
 
 
 def may_hold_secrets(body: bytes) -> bool:
     """Whether a body is worth parsing for secret fields; never wrong when it says no, and much cheaper than a parse."""
     head = body[:1]
     if head != b"{" and (head := body[:64].lstrip()[:1]) != b"{":
-        return any(sign in body for sign in (_SIGNS if head == b"[" else _STREAM_SIGNS))
+        return (_SIGNS if head == b"[" else _STREAM_SIGNS).search(body) is not None
     try:
         settings = _settings_of(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return True
-    return settings != _NO_SETTINGS and any(_holds_secrets(name, bytes(getattr(settings, name))) for name in _MEMBERS)
+    return settings != _NO_SETTINGS and _hold_secrets(settings)
+
+
+def _hold_secrets(settings: _Settings) -> bool:
+    members = zip(_MEMBERS, msgspec.structs.astuple(settings), strict=True)
+    return any(_holds_secrets(name, bytes(raw)) for name, raw in members if raw is not _ABSENT)
 
 
 def _holds_secrets(name: str, raw: bytes) -> bool:
     """Whether redaction changes this member. Only a member with a sign in it is parsed, never the whole body."""
     signs = _CONTENT_SIGNS if name in _CONTENT else _SIGNS
-    if not raw or not (name in _TOP_SECRETS or any(sign in raw for sign in signs)):
+    if not raw or not (name in _TOP_SECRETS or signs.search(raw)):
         return False
     try:
         member = loads(raw)

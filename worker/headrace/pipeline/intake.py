@@ -86,7 +86,7 @@ class _Gathered:
     def add_event(self, event: envelope.Event, source: Coordinates, index: int) -> bool:
         """Add an event's piece; False, and nothing added, when what it says of the call is not to be accepted."""
         said = event.said
-        share = self._streams.get((said.tenant or "", event.call_id, source.topic, source.partition))
+        share = self._streams.get((said.tenant or "", said.call_id, source.topic, source.partition))
         if share is None or share.said != said:
             try:
                 share = self._stream(_facts(event), source)
@@ -141,7 +141,7 @@ def _facts(event: envelope.Event) -> CallFacts:
     said = event.said
     protocol, http = envelope.facts_said(said)
     return CallFacts(
-        call_id=event.call_id,
+        call_id=said.call_id,
         protocol=protocol,
         provider=said.provider,
         task_id=said.task_id,
