@@ -41,7 +41,7 @@ class KafkaSettings(_Section):
     ssl_cafile: str | None = Field(None, description="CA certificates, PEM file.")
     ssl_certfile: str | None = Field(None, description="Client certificate, PEM file.")
     ssl_keyfile: str | None = Field(None, description="Client key, PEM file.")
-    batch_messages: int = Field(5000, ge=1, description="Most messages of one batch.")
+    batch_messages: int = Field(20_000, ge=1, description="Most messages of one batch.")
     batch_wait_ms: int = Field(200, ge=1, description="Longest wait for a batch, milliseconds.")
     fetch_max_bytes: int = Field(50 << 20, ge=1 << 16, description="Bytes a fetch may bring; bounds a batch's memory.")
     max_message_bytes: int = Field(16 << 20, ge=1 << 10, description="Largest message that is produced.")

@@ -21,7 +21,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -212,7 +212,7 @@ class Lane:
             shared.consumer.seek(partition, first)
             shared.consumer.resume(partition)
             while not self._stopping.is_set() and await shared.consumer.position(partition) < end:
-                messages = self._messages(record for record in await self._poll() if record.offset < until)
+                messages = self._messages([record for record in await self._poll() if record.offset < until])
                 async with shared.memory.batch(epoch):
                     await self._replay(messages, waiting)
         if self._stopping.is_set():
@@ -288,12 +288,12 @@ class Lane:
         polled = await shared.consumer.getmany(self.partition, timeout_ms=shared.batch_wait_ms, max_records=most)
         records: Sequence[_Record] = polled.get(self.partition, ())
         if records:
-            size = sum(len(record.value or b"") + len(record.key or b"") + 100 for record in records)
-            self._message_bytes = max(2, size // len(records))
+            sizes = [record.serialized_value_size + record.serialized_key_size for record in records]
+            self._message_bytes = max(2, sum(sizes) // len(records) + 100)
         return records
 
     async def _advance(self, records: Sequence[_Record]) -> None:
-        messages = self._messages(record for record in records if record.offset >= self.at.offset)
+        messages = self._messages([record for record in records if record.offset >= self.at.offset])
         # Markers of transactions and compacted messages take offsets too: the position is past them.
         position = max(self.at.offset, await self._shared.consumer.position(self.partition))
         if messages or position > self.at.offset or time.monotonic() - self._looked >= _DEADLINE_SECONDS:
@@ -301,7 +301,7 @@ class Lane:
             async with self._shared.memory.batch(self._epoch):
                 await self._batch(messages, position)
 
-    def _messages(self, records: Iterable[_Record]) -> list[Inbound]:
+    def _messages(self, records: Sequence[_Record]) -> list[Inbound]:
         clock = _now()
         return [inbound(record, clock) for record in records]
 

@@ -66,7 +66,7 @@ class Pump(ConsumerRebalanceListener):  # type: ignore[misc]
         client: Mapping[str, Any],
         topics: Sequence[str],
         group: str,
-        batch_messages: int = 5000,
+        batch_messages: int = 20_000,
         batch_wait_ms: int = 200,
         fetch_max_bytes: int = 50 << 20,
         compression: str | None = "zstd",
