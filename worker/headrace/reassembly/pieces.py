@@ -4,13 +4,15 @@ State per call is the raw pieces themselves, never a half-folded object: it is e
 knows yet, and survives a deploy of new code (design section 5).
 
 A piece is one `stream`, `end` or `error` capture of a call. A fragment is all pieces of one call that one
-polled batch held, packed together. Packed form: one byte that names the compression, then the msgpack of
-(call facts, pieces).
+polled batch held, packed together. Packed form: one byte that names a dictionary of this package, then the msgpack of
+(call facts, pieces), compressed with it by zstd. A fragment of one piece is small, and like most others of its
+protocol: with the dictionary it shrinks to less than half of what it does without, in a quarter of the time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from importlib import resources
 from itertools import islice
 from operator import lt
 
@@ -21,10 +23,6 @@ from headrace.capture.model import Http
 
 #: A piece that carries its protocol's last event ("hard"), or one after which only trailers come ("soft").
 SIGN_NONE, SIGN_SOFT, SIGN_HARD = 0, 1, 2
-
-#: What the first byte says.
-_PLAIN, _ZSTD = b"\x00", b"\x01"
-_WORTH_COMPRESSING = 256
 
 
 class Piece(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -91,24 +89,42 @@ class Fragment(msgspec.Struct, frozen=True, array_like=True, gc=False):
     pieces: tuple[Piece, ...]
 
 
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Fragment)
-_compressor = zstandard.ZstdCompressor(level=1)
-_decompressor = zstandard.ZstdDecompressor()
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Fragment).decode
+
+
+def _dictionary(number: int) -> zstandard.ZstdCompressionDict:
+    """A dictionary of this package (``python -m bench.dictionary`` makes new ones)."""
+    folder = resources.files("headrace.reassembly") / "dictionaries"
+    return zstandard.ZstdCompressionDict((folder / f"{number}.zdict").read_bytes())
+
+
+_NEWEST = 1
+_MARK = bytes([_NEWEST])
+#: Whatever a state may still be held in.
+_decompressors = {bytes([each]): zstandard.ZstdDecompressor(dict_data=_dictionary(each)) for each in (_NEWEST,)}
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    dictionary = _dictionary(_NEWEST)
+    dictionary.precompute_compress(level=1)
+    return zstandard.ZstdCompressor(level=1, dict_data=dictionary, write_dict_id=False)
+
+
+_compress = _compressor().compress
 
 
 def pack(fragment: Fragment) -> bytes:
     """Fragment -> bytes for a store."""
-    raw = _encoder.encode(fragment)
-    if len(raw) < _WORTH_COMPRESSING:
-        return _PLAIN + raw
-    return _ZSTD + _compressor.compress(raw)
+    return _MARK + _compress(_encode(fragment))
 
 
 def unpack(packed: bytes) -> Fragment:
     """Bytes from a store -> fragment; raises msgspec.DecodeError or zstandard.ZstdError on foreign bytes."""
-    body = packed[1:]
-    return _decoder.decode(_decompressor.decompress(body) if packed[:1] == _ZSTD else body)
+    decompressor = _decompressors.get(packed[:1])
+    if decompressor is None:
+        raise msgspec.DecodeError(f"a fragment of a newer worker: it names dictionary {packed[:1].hex()}")
+    return _decode(decompressor.decompress(packed[1:]))
 
 
 def in_order(fragments: Iterable[Fragment]) -> list[Piece]:
