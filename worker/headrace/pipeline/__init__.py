@@ -22,6 +22,7 @@ from headrace.pipeline import emission, letters
 from headrace.pipeline.batch import Batch
 from headrace.pipeline.intake import Intake, Share
 from headrace.pipeline.offers import Offer, Offers, Patience
+from headrace.reassembly.pieces import unpack
 from headrace.reassembly.store import Answer, Append, Close, Position, StateKey, Store
 
 __all__ = ["Batch", "Patience", "Pipeline"]
@@ -52,7 +53,7 @@ class Pipeline:
         offered = self._offered(self._intake.shares(messages, batch), batch)
         answers = await self._answers([offer for _, offer in offered])
         for (share, offer), answer in zip(offered, answers, strict=True):
-            emission.take(share, offer.pieces, answer, batch)
+            emission.take(share, offer, answer, batch)
         self._forget(batch)
         return batch
 
@@ -64,7 +65,7 @@ class Pipeline:
         Once a batch, after `process`; see `Store.due` for position, committed and committed_round.
         """
         for answer in await self._store.due(position, now, committed, limit, committed_round):
-            emission.emit(answer, (), batch, index=-1)
+            emission.emit(answer, [unpack(packed) for packed in answer.fragments], batch, index=-1)
         self._forget(batch)
 
     async def close(self, batch: Batch) -> None:
@@ -109,7 +110,7 @@ class Pipeline:
         answers = await self._store.append([offer.append for offer in offers])
         unkept = [place for place, answer in enumerate(answers) if not answer.kept]
         if unkept:
-            again = await self._store.append([offers[place].with_pieces() for place in unkept])
+            again = await self._store.append([offers[place].give_pieces() for place in unkept])
             for place, answer in zip(unkept, again, strict=True):
                 answers[place] = answer
         return answers

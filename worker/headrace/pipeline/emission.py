@@ -9,19 +9,20 @@ from headrace.errors import HeadraceError
 from headrace.pipeline import letters
 from headrace.pipeline.batch import Batch
 from headrace.pipeline.intake import Share
+from headrace.pipeline.offers import Offer
 from headrace.reassembly.pieces import CallFacts, Fragment, Piece, facts_of, in_order, is_step, pack, reach_of, unpack
 from headrace.reassembly.store import Answer, Close
 
 
-def take(share: Share, pieces: Sequence[Piece], answer: Answer, batch: Batch) -> None:
+def take(share: Share, offer: Offer, answer: Answer, batch: Batch) -> None:
     """Take the answer to a share's offer; where our own code fails, the share becomes a dead letter and the batch
-    goes on. pieces: the share's, in order."""
+    goes on."""
     records_before, letters_before, closes_before = len(batch.records), len(batch.dead_letters), len(batch.closes)
     try:
         if share.body is not None:
             _take_body(share, answer, batch)
         else:
-            _take_pieces(share, pieces, answer, batch)
+            _take_pieces(share, offer, answer, batch)
     except Exception as fault:
         del batch.records[records_before:], batch.dead_letters[letters_before:], batch.closes[closes_before:]
         batch.dead_letters.append((share.index, letters.fault(fault, share.pieces, share.facts)))
@@ -31,12 +32,11 @@ def take(share: Share, pieces: Sequence[Piece], answer: Answer, batch: Batch) ->
             )
 
 
-def emit(answer: Answer, own: Sequence[Fragment], batch: Batch, *, index: int) -> None:
+def emit(answer: Answer, fragments: Sequence[Fragment], batch: Batch, *, index: int) -> None:
     """Fold a ready segment into records; the state is closed after the batch is published.
 
-    own: what the answer's fragments do not hold. index: of the share that made it ready, -1 for a deadline.
+    fragments: the segment's, and perhaps more. index: of the share that made it ready, -1 for a deadline.
     """
-    fragments = [*(unpack(packed) for packed in answer.fragments), *own]
     facts = facts_of(fragments)
     pieces, leftover = _segment(in_order(fragments), answer)
     batch.duplicates += sum(len(fragment.pieces) for fragment in fragments) - len(pieces) - len(leftover)
@@ -96,14 +96,17 @@ def _displace(pieces: Sequence[Piece], share: Share, batch: Batch) -> None:
         batch.dead_letters.append((share.index, letter))
 
 
-def _take_pieces(share: Share, pieces: Sequence[Piece], answer: Answer, batch: Batch) -> None:
+def _take_pieces(share: Share, offer: Offer, answer: Answer, batch: Batch) -> None:
+    pieces = offer.pieces
     late = _late_pieces(pieces, answer)
     if late:
         batch.dead_letters.append((share.index, letters.late(late, share.facts)))
     if answer.outcome == "ready":
         lost = {id(piece) for piece in late}
         own = Fragment(share.facts, tuple([piece for piece in pieces if id(piece) not in lost] if late else pieces))
-        emit(answer, [own], batch, index=share.index)
+        # Most often the share's own fragment is the last of those that the store held.
+        held = [unpack(packed) for packed in answer.fragments if late or packed != offer.append.packed]
+        emit(answer, [*held, own], batch, index=share.index)
     elif answer.outcome == "duplicate":
         batch.duplicates += len(pieces) - len(late)
     elif answer.outcome == "claimed" and any(one.final and one.key == answer.key for one in batch.closes):

@@ -49,10 +49,11 @@ class Offer:
     def pieces(self) -> tuple[Piece, ...]:
         return self.fragment.pieces if self.fragment else ()
 
-    def with_pieces(self) -> Append:
-        """The append again, pieces and all."""
+    def give_pieces(self) -> Append:
+        """The append again, pieces and all: for a store that must keep them."""
         packed = pack(self.fragment) if self.fragment else None
-        return msgspec.structs.replace(self.append, packed=packed, whole=packed is None)
+        self.append = msgspec.structs.replace(self.append, packed=packed, whole=packed is None)
+        return self.append
 
 
 class Offers:
