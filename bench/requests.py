@@ -67,6 +67,72 @@ def messages_request(messages: int) -> bytes:
     ).encode()
 
 
+def responses_request(messages: int) -> bytes:
+    """The same as an OpenAI Responses body."""
+    items: list[dict[str, Any]] = []
+    for message in history(messages)[1:]:
+        if message["role"] == "tool":
+            call_id, output = message["tool_call_id"], message["content"]
+            items.append({"type": "function_call_output", "call_id": call_id, "output": output})
+        elif "tool_calls" in message:
+            call = message["tool_calls"][0]
+            items.append({"type": "function_call", "call_id": call["id"], **call["function"]})
+        else:
+            items.append({"role": message["role"], "content": message["content"]})
+    tool = {"type": "function", "name": "search", "description": "Search.", "parameters": {"type": "object"}}
+    return json.dumps({"model": "bench", "instructions": "mark-sys", "input": items, "tools": [tool]}).encode()
+
+
+def generate_request(messages: int) -> bytes:
+    """The same as a generateContent body."""
+    contents: list[dict[str, Any]] = []
+    for message in history(messages)[1:]:
+        part: dict[str, Any] = {"text": message["content"]}
+        if message["role"] == "tool":
+            result = {"id": message["tool_call_id"], "name": "search", "response": {"result": message["content"]}}
+            part = {"functionResponse": result}
+        elif "tool_calls" in message:
+            part = {"functionCall": _google_call(message)}
+        role = "model" if message["role"] == "assistant" else "user"
+        contents.append({"role": role, "parts": [part]})
+    declared = {"functionDeclarations": [{"name": "search", "description": "Search."}]}
+    system = {"parts": [{"text": "mark-sys"}]}
+    return json.dumps({"systemInstruction": system, "contents": contents, "tools": [declared]}).encode()
+
+
+def interactions_request(messages: int) -> bytes:
+    """The same as an Interactions body."""
+    steps: list[dict[str, Any]] = []
+    for message in history(messages)[1:]:
+        if message["role"] == "tool":
+            content = [{"type": "text", "text": message["content"]}]
+            call_id = message["tool_call_id"]
+            steps.append({"type": "function_result", "call_id": call_id, "name": "search", "result": content})
+        elif "tool_calls" in message:
+            call = _google_call(message)
+            steps.append({"type": "function_call", "id": call["id"], "name": "search", "arguments": call["args"]})
+        else:
+            kind = "user_input" if message["role"] == "user" else "model_output"
+            steps.append({"type": kind, "content": [{"type": "text", "text": message["content"]}]})
+    tool = {"type": "function", "name": "search", "description": "Search.", "parameters": {"type": "object"}}
+    return json.dumps({"model": "bench", "system_instruction": "mark-sys", "input": steps, "tools": [tool]}).encode()
+
+
+def _google_call(message: dict[str, Any]) -> dict[str, Any]:
+    call = message["tool_calls"][0]
+    return {"id": call["id"], "name": "search", "args": json.loads(call["function"]["arguments"])}
+
+
+#: Protocol -> its body of a number of messages.
+BODIES: dict[str, Callable[[int], bytes]] = {
+    "openai.chat": chat_request,
+    "anthropic.messages": messages_request,
+    "openai.responses": responses_request,
+    "gemini.generate_content": generate_request,
+    "gemini.interactions": interactions_request,
+}
+
+
 def _headrace(protocol: str) -> Callable[[bytes], Any]:
     read = codec(protocol).read_request
     return lambda body: encode_record(
@@ -109,15 +175,24 @@ def _rosetta(converter: str) -> Callable[[bytes], Any]:
     return lambda body: reader.request_from_provider(json.loads(body))
 
 
+#: Protocol -> llm-rosetta's converter.
+_ROSETTA = {
+    "openai.chat": "OpenAIChatConverter",
+    "anthropic.messages": "AnthropicConverter",
+    "openai.responses": "OpenAIResponsesConverter",
+    "gemini.generate_content": "GoogleGenerateConverter",
+    "gemini.interactions": "GoogleInteractionsConverter",
+}
+
+
 def _contestants(protocol: str) -> dict[str, Callable[[bytes], Any]]:
     found: dict[str, Callable[[bytes], Any]] = {"json.loads alone": json.loads, "headrace": _headrace(protocol)}
     if protocol == "openai.chat":
         found["openai-python types"] = _sdk_chat()
         found["litellm to Anthropic"] = _litellm()
-        found["llm-rosetta"] = _rosetta("OpenAIChatConverter")
-    else:
+    elif protocol == "anthropic.messages":
         found["anthropic types"] = _sdk_messages()
-        found["llm-rosetta"] = _rosetta("AnthropicConverter")
+    found["llm-rosetta"] = _rosetta(_ROSETTA[protocol])
     return found
 
 
@@ -148,7 +223,7 @@ def main() -> None:
     logging.disable(logging.WARNING)
     settle()
     made: dict[str, Any] = {}
-    for protocol, body_of in (("openai.chat", chat_request), ("anthropic.messages", messages_request)):
+    for protocol, body_of in BODIES.items():
         contestants = _contestants(protocol)
         for messages in (1_000,) if options.quick else _LENGTHS:
             body = body_of(messages)

@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.canonical.shape import ToolCall
 from headrace.errors import HeadraceError
-from headrace.json_text import dumps, loads
+from headrace.json_text import compacted, dumps
 
 
 def set_text_arguments(call: ToolCall, raw: str) -> None:
@@ -15,13 +15,13 @@ def set_text_arguments(call: ToolCall, raw: str) -> None:
     An empty string is a call without arguments: ``arguments`` is "{}" while ``raw_arguments`` stays "".
     """
     call["raw_arguments"] = raw
-    if not raw.strip():
-        call["arguments"] = "{}"
-        return
     try:
-        call["arguments"] = dumps(loads(raw))
+        call["arguments"] = compacted(raw)
     except HeadraceError as error:
-        call["arguments_error"] = error.message
+        if raw.strip():
+            call["arguments_error"] = error.message
+        else:
+            call["arguments"] = "{}"
 
 
 def set_value_arguments(call: ToolCall, value: Any) -> None:

@@ -9,6 +9,7 @@ must be an object, so the body then holds the input the block started with, whic
 from __future__ import annotations
 
 import re
+from typing import cast
 
 from headrace.canonical.arguments import set_text_arguments
 from headrace.canonical.fields import JSON, OBJECT, Const, Field, Table, is_text, spelling
@@ -51,28 +52,42 @@ def read_call(block: dict[str, Json], reading: Reading, place: tuple[int, int, i
     """
     message, position, index = place
     wire_type = block["type"]
+    if streamed is None and len(block) == 4:
+        plain = _plain_call(block, index)
+        if plain is not None:
+            return plain
     call: ToolCall = {"kind": KINDS[wire_type], "wire_type": wire_type, "index": index}
     part: Part = {"type": "tool_call", "tool_call": call}
-    if len(block) == 4 and is_text(block.get("id")) and is_text(block.get("name")) and "input" in block:
-        call["provider_id"], call["name"] = block["id"], block["name"]
-        if block["input"] is None:
-            part["wire"] = dumps({"null": ["input"]})
-        else:
-            call["arguments"] = dumps(block["input"])
-    else:
-        left = _TABLES[wire_type].read(block, part)
-        if "id" not in block:
-            left.note("absent", "id")
-        left.store(part)
-        if wire_type == "tool_use" and call.get("server_name") in TOOLSET_KINDS:
-            call["kind"] = TOOLSET_KINDS[call["server_name"]]
-        continuation = present(block, _CONTINUATION)
-        if continuation:
-            part["continuation"] = continuation
+    left = _TABLES[wire_type].read(block, part)
+    if "id" not in block:
+        left.note("absent", "id")
+    left.store(part)
+    if wire_type == "tool_use" and call.get("server_name") in TOOLSET_KINDS:
+        call["kind"] = TOOLSET_KINDS[call["server_name"]]
+    continuation = present(block, _CONTINUATION)
+    if continuation:
+        part["continuation"] = continuation
     call["id"] = call.get("provider_id") or reading.tool_call_id(message, position)
     if streamed is not None:
         _set_streamed(part, block, streamed)
     return part
+
+
+def _plain_call(block: dict[str, Json], index: int) -> Part | None:
+    """The commonest call: type, id, name and input; None for any other."""
+    provider_id, name = block.get("id"), block.get("name")
+    if not (provider_id and is_text(provider_id) and is_text(name)) or block.get("input") is None:
+        return None
+    call: ToolCall = {
+        "id": provider_id,
+        "provider_id": provider_id,
+        "name": cast(str, name),
+        "kind": KINDS[block["type"]],
+        "wire_type": block["type"],
+        "arguments": dumps(block["input"]),
+        "index": index,
+    }
+    return {"type": "tool_call", "tool_call": call}
 
 
 def _set_streamed(part: Part, block: dict[str, Json], streamed: str) -> None:

@@ -27,11 +27,11 @@ def read_message(value: Json, reading: Reading, position: int, streamed: Mapping
         return {"parts": [{"type": "unknown", "raw": dumps(value)}], "wire": dumps({"value": True})}
     content: Json = value.get("content")
     role: Json = value.get("role")
-    plain = len(value) == 2 and NAME.fits(role) and role not in _ROLES
-    if plain and type(content) is list and content:
-        return {"role": role, "parts": read_blocks(content, reading, position, streamed)}
-    if plain and is_text(content):
-        return {"role": role, "parts": [{"type": "text", "text": content}], "wire": _STRING}
+    if len(value) == 2 and role and type(role) is str and (role.isascii() or is_text(role)) and role not in _ROLES:
+        if type(content) is list and content:
+            return {"role": role, "parts": read_blocks(content, reading, position, streamed)}
+        if type(content) is str and (content.isascii() or is_text(content)):
+            return {"role": role, "parts": [{"type": "text", "text": content}], "wire": _STRING}
     message: Message = {}
     left = _MESSAGE.read(value, message, skip=("content",))
     if message.get("role") in _ROLES:

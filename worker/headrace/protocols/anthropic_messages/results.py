@@ -61,8 +61,7 @@ _CONTINUATION = {
     "code_execution_tool_result": paths("content.encrypted_stdout"),
     "advisor_tool_result": paths("content.encrypted_content"),
 }
-#: Keys of the common result of a client's tool, which needs no table.
-_PLAIN = {"type", "tool_use_id", "content"}
+_STRING = dumps({"content": "string"})
 
 
 def read_result(block: dict[str, Json], reading: Reading) -> Part:
@@ -70,12 +69,10 @@ def read_result(block: dict[str, Json], reading: Reading) -> Part:
     wire_type = block["type"]
     result: ToolResult = {"kind": KINDS[wire_type], "wire_type": wire_type}
     part: Part = {"type": "tool_result", "tool_result": result}
-    if block.keys() == _PLAIN and wire_type == "tool_result" and NAME.fits(block["tool_use_id"]):
-        result["tool_call_id"] = block["tool_use_id"]
-        left = Leftover()
-        _read_content(block, result, left, reading)
-        left.store(part)
-        return part
+    if len(block) == 3 and wire_type == "tool_result" and is_text(block.get("content")):
+        plain = _plain_result(block)
+        if plain is not None:
+            return plain
     left = _TABLES[wire_type].read(block, part, skip=("content",))
     _read_content(block, result, left, reading)
     left.store(part)
@@ -88,6 +85,21 @@ def read_result(block: dict[str, Json], reading: Reading) -> Part:
     if continuation:
         part["continuation"] = continuation
     return part
+
+
+def _plain_result(block: dict[str, Json]) -> Part | None:
+    """The common result of a client's tool: type, the call's id, and a string; None for any other."""
+    call_id = block.get("tool_use_id")
+    if not call_id or not is_text(call_id):
+        return None
+    pieces: list[ToolResultContent] = [{"type": "text", "text": block["content"]}]
+    result: ToolResult = {
+        "tool_call_id": call_id,
+        "kind": "function",
+        "wire_type": "tool_result",
+        "content": pieces,
+    }
+    return {"type": "tool_result", "tool_result": result, "wire": _STRING}
 
 
 def _read_content(block: dict[str, Json], result: ToolResult, left: Leftover, reading: Reading) -> None:

@@ -13,7 +13,8 @@ from headrace.canonical.arguments import set_text_arguments, set_value_arguments
 from headrace.canonical.fields import JSON, Const, Field, Leftover, Other, Table, is_text, spelling
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import Part, ToolCall, ToolResultContent
-from headrace.json_text import Json, dumps, loads
+from headrace.errors import HeadraceError
+from headrace.json_text import Json, compacted, dumps, loads
 from headrace.protocols.openai_chat.parts import unknown_part
 
 _SIGNATURE = "extra_content.google.thought_signature"
@@ -49,15 +50,13 @@ _OUTPUTS = ("output", "search_results", "code_results", "browser_results")
 
 def read_tool_calls(wires: list[Json], reading: Reading) -> list[Part]:
     """One part a call, in order; equal ids stay separate calls."""
-    return [_read_call(wire, reading) for wire in wires]
+    return [plain_call(wire) or read_tool_call(wire, reading) for wire in wires]
 
 
-def _read_call(wire: Json, reading: Reading) -> Part:
+def read_tool_call(wire: Json, reading: Reading) -> Part:
+    """The part of one element of ``tool_calls``."""
     if type(wire) is not dict:
         return _unknown(wire, reading)
-    plain = _plain_call(wire)
-    if plain is not None:
-        return plain
     wire_type = wire.get("type")
     custom = wire_type == "custom" or ("type" not in wire and "custom" in wire and "function" not in wire)
     if custom:
@@ -77,18 +76,31 @@ def _unknown(wire: Json, reading: Reading) -> Part:
     return part
 
 
-def _plain_call(wire: dict[str, Json]) -> Part | None:
-    """The commonest call, without a table; None for any other."""
-    function = wire.get("function")
-    if len(wire) != 3 or wire.get("type") != "function" or type(function) is not dict or len(function) != 2:
+def plain_call(wire: Json) -> Part | None:
+    """The part of the commonest call, whose arguments are JSON; None for any other."""
+    if type(wire) is not dict or len(wire) != 3 or wire.get("type") != "function":
         return None
-    provider_id, name, raw = wire.get("id"), function.get("name"), function.get("arguments")
-    if type(provider_id) is not str or type(name) is not str or type(raw) is not str:
+    provider_id, function = wire.get("id"), wire.get("function")
+    if type(function) is not dict or len(function) != 2 or not provider_id:
         return None
-    if not (provider_id and is_text(provider_id) and is_text(name) and is_text(raw)):
+    name, raw = function.get("name"), function.get("arguments")
+    if not type(provider_id) is type(name) is type(raw) is str:
         return None
-    call: ToolCall = {"id": provider_id, "provider_id": provider_id, "name": name, "kind": "function"}
-    set_text_arguments(call, raw)
+    if not (is_text(provider_id) and is_text(name) and (raw.isascii() or is_text(raw))):
+        return None
+    try:
+        arguments = compacted(raw)
+    except HeadraceError:
+        return None
+    call: ToolCall = {
+        "id": provider_id,
+        "provider_id": provider_id,
+        "name": name,
+        "kind": "function",
+        "raw_arguments": raw,
+        "arguments": arguments,
+        "index": 0,
+    }
     return {"type": "tool_call", "tool_call": call}
 
 

@@ -16,8 +16,10 @@ from headrace.json_text import Json, dumps
 from headrace.protocols.openai_chat.annotations import place_annotations, read_annotations, write_annotation
 from headrace.protocols.openai_chat.calls import (
     CallBook,
+    plain_call,
     read_executed_tools,
     read_function_call,
+    read_tool_call,
     read_tool_calls,
     write_executed_tools,
     write_function_call,
@@ -98,7 +100,8 @@ def _plain_calling(wire: dict[str, Json], reading: Reading, place: int, book: Ca
         if not content or not is_text(content):
             return None
         parts.append({"type": "text", "text": content})
-    parts += read_tool_calls(calls, reading)
+    for call in calls:
+        parts.append(plain_call(call) or read_tool_call(call, reading))
     book.note_calls(parts, reading, place)
     return {"role": "assistant", "parts": parts}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from headrace.canonical.fields import Leftover, is_text, spelling
 from headrace.canonical.reading import Reading
@@ -46,12 +45,13 @@ def read_request(body: dict[str, Json], reading: Reading) -> CanonicalRecord:
 def _read_message(wire: Json, reading: Reading, place: int, book: CallBook) -> Message:
     if type(wire) is not dict:
         return {"parts": [unknown_part("message", wire, reading)], "wire": '{"message":"raw"}'}
-    role = wire.get("role")
+    role: Json = wire.get("role")
+    content: Json = wire.get("content")
     if role in RESULT_ROLES:
         return read_result(wire, reading, book)
-    content = wire.get("content")
-    if len(wire) == 2 and content and type(content) is str and is_text(content) and is_text(role):
-        return {"role": cast(str, role), "parts": [{"type": "text", "text": content}]}
+    is_plain = len(wire) == 2 and content and type(content) is type(role) is str
+    if is_plain and (content.isascii() or is_text(content)) and (role.isascii() or is_text(role)):
+        return {"role": role, "parts": [{"type": "text", "text": content}]}
     message, left = read_message(wire, reading, place, book)
     left.store(message)
     return message

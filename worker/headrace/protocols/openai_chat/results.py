@@ -6,7 +6,7 @@ from typing import cast
 
 from headrace.canonical.fields import Field, Leftover, Table, is_text, spelling
 from headrace.canonical.reading import Reading
-from headrace.canonical.shape import Message, Part, ToolResultContent
+from headrace.canonical.shape import Message, Part, ToolResult, ToolResultContent
 from headrace.json_text import Json, dumps, loads
 from headrace.protocols.openai_chat.calls import CallBook
 from headrace.protocols.openai_chat.parts import TYPE_OF_MEDIA, leave, read_part, write_part
@@ -21,16 +21,13 @@ _PIECE_KEYS = frozenset({"type", "text", "media", "wire_type", "cache_control", 
 
 def read_result(wire: dict[str, Json], reading: Reading, book: CallBook) -> Message:
     """A tool message -> a message with one result part."""
-    call_id, content = wire.get("tool_call_id"), wire.get("content")
-    plain = len(wire) == 3 and wire["role"] == "tool" and call_id and content and is_text(call_id) and is_text(content)
-    if plain:
-        book.answered(cast(str, call_id))
-        piece: ToolResultContent = {"type": "text", "text": cast(str, content)}
-        result: Part = {
-            "type": "tool_result",
-            "tool_result": {"tool_call_id": cast(str, call_id), "content": [piece]},
-        }
-        return {"role": "tool", "parts": [result]}
+    call_id: Json = wire.get("tool_call_id")
+    content: Json = wire.get("content")
+    is_plain = len(wire) == 3 and call_id and content and type(call_id) is type(content) is str
+    if is_plain and wire["role"] == "tool" and (content.isascii() or is_text(content)) and is_text(call_id):
+        book.answered(call_id)
+        plain: ToolResult = {"tool_call_id": call_id, "content": [{"type": "text", "text": content}]}
+        return {"role": "tool", "parts": [{"type": "tool_result", "tool_result": plain}]}
     part: Part = {"type": "tool_result", "tool_result": {}}
     left = _RESULT.read(wire, part, ("role", "content"))
     if wire["role"] == "function":
@@ -39,7 +36,7 @@ def read_result(wire: dict[str, Json], reading: Reading, book: CallBook) -> Mess
     if "content" not in wire:
         left.wire["content"] = "absent"
     elif is_text(content) and content:
-        part["tool_result"]["content"] = [{"type": "text", "text": cast(str, content)}]
+        part["tool_result"]["content"] = [{"type": "text", "text": content}]
     elif type(content) is list and content:
         part["tool_result"]["content"] = [_read_piece(element, reading) for element in content]
         left.wire["content"] = "list"
