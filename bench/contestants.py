@@ -13,8 +13,8 @@ from typing import Any
 
 import orjson
 
-from headrace.json_text import loads
 from headrace.protocols import PROTOCOLS, codec
+from headrace.protocols.stretches import read
 
 Events = Sequence[bytes]
 
@@ -68,7 +68,7 @@ def _messages_content(body: dict[str, Any]) -> Content:
 
 def _headrace(protocol: str) -> Callable[[Events], Any]:
     fold = codec(protocol).fold
-    return lambda events: fold([loads(event) for event in events])
+    return lambda events: fold(read(events))
 
 
 def _bare(events: Events) -> Any:

@@ -16,12 +16,13 @@ end; content is ordered by the wire's block index. What the whole body would not
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from headrace.json_text import Json
 from headrace.protocols.anthropic_messages.folding import APPENDED, FoldedBlock
 from headrace.protocols.codec import Folded
+from headrace.protocols.delta_run import DeltaRun
+from headrace.protocols.stretches import Stretch, one_by_one
 
 #: Keys of the message that are built from events of their own; a message_delta cannot set them.
 _BUILT = frozenset(["type", "content", "usage", "error"])
@@ -98,7 +99,7 @@ class _Folding:
 
     def __init__(self) -> None:
         self.messages: list[_Message] = []
-        self.run: _Run | None = None
+        self.run: DeltaRun | None = None
 
     def current(self) -> _Message:
         return self.messages[-1] if self.messages else self.next()
@@ -110,8 +111,13 @@ class _Folding:
         self.messages.append(_Message())
         return self.messages[-1]
 
+    def take_stretch(self, stretch: Stretch) -> bool:
+        """A stretch of events of the run; False, with nothing done, for any other."""
+        return self.run is not None and self.run.take_stretch(stretch)
+
     def event(self, event: Json) -> None:
-        """Any event but the plain deltas that `fold` takes itself."""
+        """Any event but those of the run; a plain delta begins one."""
+        self.run = None
         handler: _Handler = _unknown_event
         if type(event) is dict:
             kind = event.get("type")
@@ -214,7 +220,8 @@ def _block_delta(folding: _Folding, event: dict[str, Json]) -> _Message:
         message.unknown.append(("delta", unknown))
     elif type(event.get("index")) is int and delta["type"] in APPENDED:
         source, field = APPENDED[delta["type"]]
-        folding.run = _Run(message, event["index"], delta["type"], source, block.buffers[field].append)
+        pieces = block.buffers[field]
+        folding.run = DeltaRun("type", "content_block_delta", event["index"], delta["type"], source, pieces, message)
     if len(event) > 3:
         _keep(block, event, ("type", "index", "delta"), message)
     return message
@@ -294,36 +301,10 @@ _EVENTS: dict[str, _Handler] = {
 }
 
 
-@dataclass(slots=True)
-class _Run:
-    """Deltas that follow one another into the same string of the same block: nearly all events of a stream."""
-
-    message: _Message
-    index: int
-    kind: str
-    source: str
-    append: Callable[[str], None]
-
-
-def fold(events: Sequence[Json]) -> list[Folded]:
+def fold(events: Sequence[Json | Stretch]) -> list[Folded]:
     """Events of one stream -> its responses. Never raises; see the module for what is dropped and kept."""
     folding = _Folding()
-    run: _Run | None = None
-    for event in events:
-        if run is not None and type(event) is dict and len(event) == 3 and event.get("index") == run.index:
-            delta = event.get("delta")
-            if (
-                type(delta) is dict
-                and len(delta) == 2
-                and delta.get("type") == run.kind
-                and event.get("type") == "content_block_delta"
-            ):
-                text = delta.get(run.source)
-                if type(text) is str:
-                    run.append(text)
-                    run.message.events += 1
-                    continue
-        folding.run = None
-        folding.event(event)
-        run = folding.run
+    for event in one_by_one(events, folding.take_stretch):
+        if folding.run is None or type(event) is not dict or not folding.run.take(event):
+            folding.event(event)
     return [message.folded() for message in folding.messages]

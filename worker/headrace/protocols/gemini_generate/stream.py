@@ -19,6 +19,7 @@ from headrace.protocols.codec import Folded
 from headrace.protocols.google import keys
 from headrace.protocols.google.folding import PartFold, grow, owned
 from headrace.protocols.google.grammar import CANDIDATE, RESPONSE
+from headrace.protocols.stretches import Path, Stretch, one_by_one
 from headrace.reassembly.pieces import SIGN_HARD, SIGN_NONE, SIGN_SOFT
 
 #: Fields of a chunk whose last value counts.
@@ -30,6 +31,11 @@ _LAST = frozenset(
 )
 _GROWING = frozenset({"groundingMetadata", "citationMetadata", "urlContextMetadata", "logprobsResult"})
 _CANDIDATE = _LAST | _GROWING | {"content"}
+#: What chunks of a stretch may have, and in what they may differ: one text, and usage and time of the last one.
+_STEADY = _LAST | {"content"}
+_PARTS: Path = ("candidates", 0, "content", "parts")
+_TEXT: Path = (*_PARTS, 0, "text")
+_NEWEST = frozenset({"usageMetadata", "createTime"})
 
 
 class _Superseded(dict[str, list[Json]]):
@@ -114,6 +120,24 @@ class _Response:
             else:
                 self._superseded.put(body, key, value)
 
+    def add_stretch(self, stretch: Stretch) -> bool:
+        """Add chunks that go on with one text; False, with nothing done, for others."""
+        event = stretch.event
+        newest = {path[0] for path in stretch.varying() if path != _TEXT}
+        candidate, part = _only_text(event)
+        if candidate is None or not newest <= _NEWEST or not _CHUNK.issuperset(event):
+            return False
+        index = candidate.get("index", 0)
+        known = self._candidates.get(index) if type(index) is int else None
+        if known is None or not known.fold.take_texts(part, stretch.values(_TEXT)):
+            return False
+        self.count += len(stretch)
+        if newest:
+            last = stretch.last()
+            self.add({key: last[key] for key in event if key in newest}, last)
+            self.count -= 1
+        return True
+
     def _add_candidates(self, candidates: list[Json]) -> None:
         self._has_candidates = True
         for position, value in enumerate(candidates):
@@ -167,18 +191,35 @@ class _Response:
         return _is_blocked(self.body)
 
 
+def _only_text(event: dict[str, Json]) -> tuple[dict[str, Json] | None, dict[str, Json]]:
+    """The candidate and the part of a chunk with one of each and nothing in them that grows but the part's text."""
+    candidates = event.get("candidates")
+    candidate = candidates[0] if type(candidates) is list and len(candidates) == 1 else None
+    if type(candidate) is not dict or not _STEADY.issuperset(candidate):
+        return None, {}
+    content = candidate.get("content")
+    parts = content.get("parts") if type(content) is dict and content.keys() <= {"parts", "role"} else None
+    if type(parts) is not list or len(parts) != 1 or type(parts[0]) is not dict:
+        return None, {}
+    return candidate, parts[0]
+
+
 def _is_blocked(body: Mapping[str, Json]) -> bool:
     feedback = body.get("promptFeedback")
     return type(feedback) is dict and feedback.get("blockReason") is not None
 
 
-def fold(events: Sequence[Json]) -> list[Folded]:
+def fold(events: Sequence[Json | Stretch]) -> list[Folded]:
     """Chunks in order -> the responses they make, by response id. Never raises."""
     responses: dict[str, _Response] = {}
     current: _Response | None = None
     stray: list[Json] = []
     unknown: list[tuple[str, str]] = []
-    for event in _objects(events, stray):
+
+    def take_stretch(stretch: Stretch) -> bool:
+        return current is not None and current.add_stretch(stretch)
+
+    for event in _objects(one_by_one(events, take_stretch), stray):
         chunk: dict[str, Json] = event
         paths: list[str] = []
         if not event or not _CHUNK.issuperset(event):

@@ -23,6 +23,8 @@ from headrace.protocols.gemini_interactions.steps import READERS
 UNKNOWN_DELTAS = "unknown_deltas"
 
 _TEXT_KEYS = frozenset({"type", "text"})
+#: Delta type -> key of the string that such deltas add one after another.
+PIECES = {"text": "text", "arguments_delta": "arguments"}
 #: Types of deltas that carry (part of) a step as objects.
 _WHOLE = frozenset(READERS)
 
@@ -55,6 +57,12 @@ class Slot:
                 return True
         self.unknown.append(delta)
         return False
+
+    def pieces_of(self, delta: dict[str, Json]) -> list[str] | None:
+        """Where the string of a delta that was just applied went, if the delta was nothing but that."""
+        if len(delta) != 2 or type(delta.get(PIECES.get(delta["type"], ""))) is not str:
+            return None
+        return self._text if delta["type"] == "text" else self._arguments
 
     def _keep_rest(self, delta: dict[str, Json], taken: str) -> None:
         """What nobody knows of a delta that has one thing to say."""

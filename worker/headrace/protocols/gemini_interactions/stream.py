@@ -11,12 +11,15 @@ indices) gives one interaction; an opening event with another id, or after the l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from headrace.json_text import Json
 from headrace.protocols.codec import Folded
+from headrace.protocols.delta_run import DeltaRun
 from headrace.protocols.gemini_interactions.finish import goes_on
 from headrace.protocols.gemini_interactions.signs import TERMINATORS
-from headrace.protocols.gemini_interactions.slots import Slot, step_of
+from headrace.protocols.gemini_interactions.slots import PIECES, Slot, step_of
+from headrace.protocols.stretches import Stretch, one_by_one
 
 #: Key under which fields of events that nobody knows stay with the interaction.
 EVENT_EXTRAS = "event_extras"
@@ -35,6 +38,8 @@ class _Interaction:
         self.usage: Json = None
         self.complete = False
         self.folded = Folded({}, complete=False, events=0)
+        #: Deltas like the last event, if that is what it was.
+        self.run: DeltaRun | None = None
 
     def update(self, fields: dict[str, Json]) -> None:
         """Lay fields of the interaction over what is known; null and an empty list of steps say nothing new."""
@@ -81,15 +86,23 @@ class _Interaction:
         return self.folded
 
 
-def fold(events: Sequence[Json]) -> list[Folded]:
+def fold(events: Sequence[Json | Stretch]) -> list[Folded]:
     """One Folded an interaction, in order."""
-    done: list[_Interaction] = []
-    now = _Interaction()
-    for event in events:
+    made = [_Interaction()]
+
+    def take_stretch(stretch: Stretch) -> bool:
+        run = made[-1].run
+        return run is not None and run.take_stretch(stretch)
+
+    for event in one_by_one(events, take_stretch):
+        now = made[-1]
+        if now.run is not None and type(event) is dict and now.run.take(event):
+            continue
+        now.run = None
         handler = _handler(event) if type(event) is dict else _text
         if handler is _opened and _is_another(event, now):
-            done.append(now)
             now = _Interaction()
+            made.append(now)
         if handler is None:
             event_type = event.get("event_type")
             now.folded.unknown.append(("event", event_type if type(event_type) is str else "(none)"))
@@ -100,9 +113,7 @@ def fold(events: Sequence[Json]) -> list[Folded]:
             now.folded.events += 1
             if len(event) > 3 or "delta" not in event or "index" not in event:
                 _read_envelope(event, now)
-    if now.folded.events or now.folded.stray:
-        done.append(now)
-    return [one.taken() for one in done]
+    return [one.taken() for one in made if one.folded.events or one.folded.stray]
 
 
 def _handler(event: dict[str, Json]) -> Handler | None:
@@ -212,8 +223,14 @@ def _content_start(event: dict[str, Json], now: _Interaction) -> None:
 
 
 def _delta(event: dict[str, Json], now: _Interaction) -> None:
-    delta = event.get("delta")
-    if not now.slot(event, delta).delta(delta):
+    delta: Any = event.get("delta")
+    slot = now.slot(event, delta)
+    if slot.delta(delta):
+        pieces = slot.pieces_of(delta) if len(event) == 3 and type(event.get("index")) is int else None
+        if pieces is not None:
+            kind, source = delta["type"], PIECES[delta["type"]]
+            now.run = DeltaRun("event_type", event["event_type"], event["index"], kind, source, pieces, now.folded)
+    else:
         delta_type = delta.get("type") if type(delta) is dict else None
         now.folded.unknown.append(("delta", delta_type if type(delta_type) is str else "(none)"))
     if len(event) > 3:

@@ -22,6 +22,8 @@ from headrace.protocols.codec import Folded
 from headrace.protocols.gemini_live.grammar import CLIENT_KEYS, FLAGS, FRAME, MEDIA, SERVER_KEYS, TRANSCRIPTS
 from headrace.protocols.gemini_live.turn import Turn
 from headrace.protocols.google import keys
+from headrace.protocols.google.folding import is_plain
+from headrace.protocols.stretches import Path, Stretch, one_by_one
 from headrace.reassembly.pieces import SIGN_NONE, SIGN_SOFT
 
 _KNOWN = CLIENT_KEYS | SERVER_KEYS
@@ -33,6 +35,8 @@ _TRAILERS = frozenset({"usageMetadata", "goAway", "sessionResumptionUpdate", "vo
     *TRANSCRIPTS,
     *_METADATA,
 }
+#: What is transcribed piece by piece; an interim transcription is replaced as a whole.
+_TRANSCRIPTIONS = ("inputTranscription", "outputTranscription")
 #: What tells that the model has begun another turn.
 _SPEECH = frozenset({"modelTurn", "toolCall"})
 
@@ -62,6 +66,18 @@ class Session:
             return
         for key, value in camel.items():
             self._take(side or ("client" if key in CLIENT_KEYS else "server"), key, value)
+
+    def take_stretch(self, stretch: Stretch, frame: int) -> bool:
+        """Take frames that go on with one text or medium; False, with nothing done, for others."""
+        found = _only_piece(stretch.event)
+        turn = self._turn
+        if found is None or turn is None or not stretch.varying() <= {found[2]}:
+            return False
+        key, value, path = found
+        if not turn.go_on(key, value, stretch.values(path), frame):
+            return False
+        turn.events += len(stretch)
+        return True
 
     def _take(self, side: str, key: str, value: Json) -> None:
         if key == "setup" and side == "client" and type(value) is dict:
@@ -139,19 +155,62 @@ def _sides(event: Json) -> tuple[str, Json]:
     return side if side in ("client", "server") else "", event.get("frame")
 
 
+def _only_piece(event: Json) -> tuple[str, Json, Path] | None:
+    """Of a frame that only adds to one channel: the channel, what the frame adds, and where its one string lies.
+
+    What it adds is the part of model speech, the blob of a realtime medium, or the transcription.
+    """
+    side, wire = _sides(event)
+    path: Path = () if wire is event else ("frame",)
+    if type(wire) is not dict or len(wire) != 1:
+        return None
+    for outer, sender in (("serverContent", "server"), ("realtimeInput", "client")):
+        content = wire.get(outer)
+        if type(content) is dict and len(content) == 1 and side in ("", sender):
+            key, value = next(iter(content.items()))
+            return _only_string(key, value, (*path, outer, key)) if type(value) is dict else None
+    return None
+
+
+def _only_string(key: str, value: dict[str, Json], path: Path) -> tuple[str, Json, Path] | None:
+    if key == "modelTurn":
+        parts = value.get("parts")
+        if not value.keys() <= {"role", "parts"} or type(parts) is not list or len(parts) != 1:
+            return None
+        part = parts[0]
+        if is_plain(part):
+            return key, part, (*path, "parts", 0, "text")
+        blob = part.get("inlineData") if type(part) is dict and len(part) == 1 else None
+        is_data = type(blob) is dict and type(blob.get("data")) is str
+        return (key, part, (*path, "parts", 0, "inlineData", "data")) if is_data else None
+    if key in MEDIA and type(value.get("data")) is str:
+        return key, value, (*path, "data")
+    is_text = key in _TRANSCRIPTIONS and value.keys() == {"text"} and type(value["text"]) is str
+    return (key, value, (*path, "text")) if is_text else None
+
+
 def _folded_turn(turn: Turn) -> Folded:
     body = turn.body()
     ended = any(body.get(flag) is True for flag in ("turnComplete", "interrupted")) or "error" in body
     return Folded(body, ended, turn.events, stray=turn.stray)
 
 
-def folder(*, keep_media: bool) -> Callable[[Sequence[Json]], list[Folded]]:
+def folder(*, keep_media: bool) -> Callable[[Sequence[Json | Stretch]], list[Folded]]:
     """A fold that holds audio in the bodies, or only what it was and where it lies."""
 
-    def fold_session(events: Sequence[Json]) -> list[Folded]:
+    def fold_session(events: Sequence[Json | Stretch]) -> list[Folded]:
         session = Session(keep_media=keep_media)
-        for frame, event in enumerate(events):
+        frame = 0
+
+        def take_stretch(stretch: Stretch) -> bool:
+            nonlocal frame
+            taken = session.take_stretch(stretch, frame)
+            frame += len(stretch) if taken else 0
+            return taken
+
+        for event in one_by_one(events, take_stretch):
             session.add(event, frame)
+            frame += 1
         return session.finish()
 
     return fold_session

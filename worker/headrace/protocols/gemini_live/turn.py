@@ -17,6 +17,7 @@ from typing import Any
 
 from headrace.json_text import Json
 from headrace.protocols.gemini_live.audio import MediaRun, chunk_of
+from headrace.protocols.gemini_live.grammar import MEDIA
 from headrace.protocols.google.folding import PartFold, grow, owned
 from headrace.protocols.google.media import kind_of
 
@@ -66,6 +67,19 @@ class _Speech:
             self._fold.add([last[0]])
         last[1].add(data, frame)
 
+    def add_texts(self, part: dict[str, Json], texts: list[str]) -> bool:
+        """More texts like the last part, one a frame; False where that one is not open."""
+        return self._fold.take_texts(part, texts)
+
+    def add_chunks(self, blob: Mapping[str, Json], chunks: list[bytes], frame: int) -> bool:
+        """More audio of the last part's kind, one chunk a frame; False where that part is no audio."""
+        last = self._runs[-1] if self._runs else None
+        if last is None or self._fold.parts[-1] is not last[0] or not last[1].continues(blob):
+            return False
+        for at, chunk in enumerate(chunks):
+            last[1].add(chunk, frame + at)
+        return True
+
     def finish(self) -> list[Json]:
         """Complete the content; gives what no part could take."""
         for _, run in self._runs:
@@ -107,6 +121,10 @@ class _Transcript:
                 self.value[key] += value
             else:
                 self.value[key] = owned(value)
+
+    def add_texts(self, texts: list[str]) -> None:
+        """More pieces, one a frame, after one that was nothing but text."""
+        self._pieces += texts
 
     def finish(self) -> None:
         if self._pieces:
@@ -163,6 +181,29 @@ class Turn:
             run = self._opened(key, MediaRun(blob, keep=self._keep))
             self._entry("client")["realtimeInput"] = {key: run.blob}
         run.add(data, frame)
+        return True
+
+    def go_on(self, key: str, value: Json, said: list[Any], frame: int) -> bool:
+        """Take what follows on an open channel, one piece a frame; False, with nothing done, where it cannot be.
+
+        value: what came last on the channel, and what comes is like but for one string. said: these strings.
+        """
+        channel: Any = self._open.get(key)
+        if channel is None:
+            return False
+        if key in ("inputTranscription", "outputTranscription"):
+            channel.add_texts(said)
+            return True
+        blob = value if key in MEDIA else value.get("inlineData")
+        if blob is None:
+            return bool(channel.add_texts(value, said))
+        chunks = [chunk_of({"data": data}) for data in said]
+        if any(chunk is None for chunk in chunks):
+            return False
+        if key not in MEDIA:
+            return bool(channel.add_chunks(blob, chunks, frame))
+        for at, chunk in enumerate(chunks):
+            channel.add(chunk, frame + at)
         return True
 
     def use(self, usage: dict[str, Json]) -> None:

@@ -94,6 +94,13 @@ class PartFold:
                 return
         self._append(part)
 
+    def take_texts(self, part: dict[str, Json], texts: Sequence[str]) -> bool:
+        """More texts, one a chunk, like one that was added last; False where it is not open."""
+        if self._pieces is None or not is_plain(part) or part.get("thought") != self._thought:
+            return False
+        self._pieces += texts
+        return True
+
     def _append(self, part: Json) -> None:
         self._pieces = None
         if is_plain(part):

@@ -199,6 +199,20 @@ class Calls:
         spoken.size += len(text)
         return True
 
+    def has_room(self, index: int, pieces: list[str]) -> bool:
+        """Whether pieces of arguments with this index are of the commonest kind, as `take_piece` has it."""
+        call = self.by_index.get(index)
+        spoken = call.spoken.get("function") if call is not None else None
+        if spoken is None or not spoken.pieces:
+            return False
+        return "{" not in "".join(pieces) or not any(piece[:1] == "{" for piece in pieces)
+
+    def add_pieces(self, index: int, pieces: list[str]) -> None:
+        """Add pieces of arguments for which there is room."""
+        spoken = self.by_index[index].spoken["function"]
+        spoken.pieces += pieces
+        spoken.size += sum(map(len, pieces))
+
     def _call_of(self, fragment: dict[str, Json], place: int | None) -> Call:
         index, call_id = fragment.get("index"), fragment.get("id")
         name, text = _inner(fragment)

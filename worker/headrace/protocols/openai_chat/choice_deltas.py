@@ -216,6 +216,25 @@ class Choice:
                 self.runs.at(key, len(pieces))
             pieces.append(value)
 
+    def take_texts(self, key: str, pieces: list[str]) -> bool:
+        """Add pieces of one string, one a delta; False where it has become a list of elements."""
+        if key == "content":
+            if self.elements is not None:
+                return False
+            known = self.content
+        else:
+            known = self.kept.get(key, [])
+        said = [piece for piece in pieces if piece]
+        if len(said) < len(pieces) and self.store.get(key) is None:
+            self.store[key] = ""
+        if said:
+            if self.runs.key != key:
+                self.runs.at(key, len(known))
+            known += said
+            if key != "content":
+                self.kept[key] = known
+        return True
+
     def _take_role(self, key: str, value: Json) -> None:
         """The first one; many servers send it with every chunk."""
         if not self.store.get(key):

@@ -14,6 +14,8 @@ from headrace.json_text import Json
 from headrace.protocols.codec import Folded
 from headrace.protocols.openai_chat import errors, merging
 from headrace.protocols.openai_chat.choice_deltas import Choice
+from headrace.protocols.openai_chat.delta_stretches import take_deltas
+from headrace.protocols.stretches import Path, Stretch, one_by_one
 
 #: The terminator, which is no JSON.
 DONE = "[DONE]"
@@ -46,17 +48,28 @@ _RULES: dict[str, merging.Rule] = {
 }
 _KNOWN = frozenset(_RULES)
 _OBJECTS = {"chat.completion.chunk": "chat.completion"}
+#: What chunks of a stretch may differ in besides their deltas: the first id and time stay, and padding is dropped.
+_ID: Path = ("id",)
+_CREATED: Path = ("created",)
+_PADDING: Path = ("obfuscation",)
 _ENVELOPE_MASK: dict[str, Json] = {"choices": None, "obfuscation": None}
 
 
-def fold(events: Sequence[Json]) -> list[Folded]:
+def fold(events: Sequence[Json | Stretch]) -> list[Folded]:
     """The responses in a list of events, in order; never raises. See `Codec.fold`."""
     responses: list[_Response] = []
     stray: list[Json] = []
     unknown: list[tuple[str, str]] = []
     current: _Response | None = None
     run: _Run | None = None
-    for at, event in enumerate(events):
+    #: All events but those of stretches.
+    singles: list[Json] = []
+
+    def take_stretch(stretch: Stretch) -> bool:
+        return run is not None and run.take_stretch(stretch)
+
+    for event in one_by_one(events, take_stretch):
+        singles.append(event)
         if run is not None and type(event) is dict and run.goes_on(event):
             continue
         run = None
@@ -71,12 +84,12 @@ def fold(events: Sequence[Json]) -> list[Folded]:
             unknown.append(("event", str(event.get("type", event.get("object", "(none)")))))
         else:
             if current is None or current.is_over(event):
-                current = _Response(at)
+                current = _Response(len(singles) - 1)
                 responses.append(current)
             current.take(event)
             run = _Run.after(current, event)
-    stops = [*(response.start for response in responses[1:]), len(events)]
-    folded = [_settled(response, events, stop) for response, stop in zip(responses, stops, strict=False)]
+    stops = [*(response.start for response in responses[1:]), len(singles)]
+    folded = [_settled(response, singles, stop) for response, stop in zip(responses, stops, strict=False)]
     if stray and not folded:
         folded.append(Folded({"choices": []}, complete=False, events=0))
     if stray:
@@ -315,6 +328,24 @@ class _Run:
                 if known is not None and known.take_piece(calls[0]):
                     return True
         choice.take_delta(delta)
+        return True
+
+    def take_stretch(self, stretch: Stretch) -> bool:
+        """Take a stretch of chunks that go on with the run's last; False, with nothing done, for any other."""
+        response, varying = self.response, stretch.varying()
+        if any((key,) in varying and not stretch.event[key] for key in ("id", "created")):
+            return False
+        if _ID in varying and response.is_finished():
+            return False
+        if not take_deltas(self.choice, stretch, varying - {_ID, _CREATED, _PADDING}):
+            return False
+        if _ID in varying:
+            ids = stretch.values(_ID)
+            response.ids += sum(1 for one in ids if one and one != response.fields["id"])
+            response.envelope = {**(response.envelope or {}), "id": ids[-1]}
+        response.count += len(stretch)
+        self.choice.chunks += len(stretch)
+        self.choice.deltas += len(stretch)
         return True
 
 

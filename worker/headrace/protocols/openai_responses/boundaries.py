@@ -2,34 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from headrace.json_text import Json
 from headrace.protocols.openai_responses import events as ev
+from headrace.protocols.stretches import Path, Stretch, broken_up
 
 #: Events of one response, and what came in between that is part of none.
-Group = tuple[list[dict[str, Json]], list[Json]]
+Group = tuple[list[dict[str, Json] | Stretch], list[Json]]
 
 _BOUNDS = (*ev.LIFECYCLE, ev.ERROR)
+#: What deltas of one text differ in. Some gateways give each of them another item id.
+_OWN: frozenset[Path] = frozenset({("delta",), ("sequence_number",), ("obfuscation",), ("item_id",)})
 #: Some servers end with this line, as Chat Completions does.
 _TERMINATOR = "[DONE]"
 
 
-def sorted_by_response(events: Sequence[Json]) -> list[Group]:
-    """(events, strays) of each response. Strays stand with the response they came in."""
+def sorted_by_response(events: Iterable[Json | Stretch]) -> list[Group]:
+    """(events, strays) of each response. Strays stand with the response they came in.
+
+    A stretch of plain deltas belongs where the event before it does; others are broken up.
+    """
     boundaries: list[Boundary] = []
     streams: dict[Json, Boundary] = {}
     current: Boundary | None = None
     stray: list[Json] = []
     stream: Json = None
-    for event in events:
+    for event in broken_up(events, _is_plain):
         if type(event) is not dict:
-            if type(event) is not str or event.strip() != _TERMINATOR:
+            if type(event) is Stretch and current is not None:
+                current.events.append(event)
+            elif type(event) is not str or event.strip() != _TERMINATOR:
                 stray.append(event)
             continue
         kind = event.get("type")
         if kind.__class__ is not str:
             kind = None
+        elif kind in ev.DELTAS and current is not None and "stream_id" not in event:
+            # Nearly all events, put where the others would put them.
+            current.events.append(event)
+            continue
         if kind in ev.AROUND:
             stray.append(event)
             continue
@@ -49,11 +61,26 @@ def sorted_by_response(events: Sequence[Json]) -> list[Group]:
     return groups if groups or not stray else [([], stray)]
 
 
+def _is_plain(stretch: Stretch) -> bool:
+    """Whether the events of a stretch are deltas with nothing odd that differ in what a delta has of its own."""
+    event = stretch.event
+    kind, stream = event.get("type"), event.get("stream_id")
+    return (
+        type(kind) is str
+        and kind in ev.DELTAS
+        and type(event.get("delta")) is str
+        and not event.get("logprobs")
+        and (stream is None or type(stream) is str)
+        and ev.KNOWN_KEYS[kind].issuperset(event)
+        and stretch.varying() <= _OWN
+    )
+
+
 class Boundary:
     """Where one response of a stream ends and the next begins."""
 
     def __init__(self, stray: list[Json]) -> None:
-        self.events: list[dict[str, Json]] = []
+        self.events: list[dict[str, Json] | Stretch] = []
         self.stray = stray
         self._ended = False
         self._opened = False

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import islice, pairwise
+from operator import lt
 
 from headrace.json_text import Json
+from headrace.protocols.stretches import Path, Stretch, one_by_one
 
 #: No stream has more events; a larger number is no sequence number.
 _LARGEST = 2**53 - 1
-Events = list[dict[str, Json]]
+_NUMBER: Path = ("sequence_number",)
+Events = list[dict[str, Json] | Stretch]
 
 
 def without_repeats(events: Events) -> tuple[Events, list[tuple[int, int]]]:
@@ -17,17 +20,48 @@ def without_repeats(events: Events) -> tuple[Events, list[tuple[int, int]]]:
     A repeat has the number of an earlier event and is equal to it. If one number stands for different events, the
     producer does not number (some write 0 throughout): nothing is dropped and nothing is missing.
     """
-    numbers = [event.get("sequence_number") for event in events]
+    numbers = _numbers(events)
     start = numbers[0] if numbers else None
     if type(start) is int and numbers == list(range(start, start + len(numbers))):
         return events, []
+    if numbers.count(None) == len(numbers):
+        return events, []
+    if _is_rising(numbers):
+        return events, _gaps(numbers)
+    return _checked(list(one_by_one(events, lambda stretch: False)))
+
+
+def _numbers(events: Events) -> list[Json]:
+    numbers: list[Json] = []
+    for event in events:
+        if type(event) is not Stretch:
+            numbers.append(event.get("sequence_number"))
+        elif "sequence_number" in event.event:
+            numbers += event.values(_NUMBER)
+        else:
+            numbers += [None] * len(event)
+    return numbers
+
+
+def _is_rising(numbers: list[Json]) -> bool:
+    """Whether each event has a number of its own, larger than the one before."""
+    return (
+        {*map(type, numbers)} == {int}
+        and numbers[0] >= 0
+        and numbers[-1] <= _LARGEST
+        and all(map(lt, numbers, islice(numbers, 1, None)))
+    )
+
+
+def _checked(events: list[dict[str, Json]]) -> tuple[Events, list[tuple[int, int]]]:
+    numbers = [event.get("sequence_number") for event in events]
     seen: dict[int, dict[str, Json]] = {}
     kept: Events = []
     for number, event in zip(numbers, events, strict=True):
         if type(number) is int and 0 <= number <= _LARGEST:
             if number in seen:
                 if seen[number] != event:
-                    return events, []
+                    return [*events], []
                 continue
             seen[number] = event
         kept.append(event)

@@ -13,6 +13,8 @@ so badly that one number stands for different events.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from operator import itemgetter
 from typing import Any
 
 from headrace.json_text import Json
@@ -22,22 +24,25 @@ from headrace.protocols.openai_responses.boundaries import sorted_by_response
 from headrace.protocols.openai_responses.merge import merge_output
 from headrace.protocols.openai_responses.numbering import without_repeats
 from headrace.protocols.openai_responses.slots import Slot
+from headrace.protocols.stretches import Path, Stretch
 
 #: Fields that a thin terminal response may lack and its first snapshot has.
 _IDENTITY = ("id", "object", "created_at", "model")
+_DELTA: Path = ("delta",)
+_ITEM_ID: Path = ("item_id",)
 _Handler = Callable[["_Response", str, dict[str, Json]], bool]
 
 
-def fold(events: Sequence[Json]) -> list[Folded]:
+def fold(events: Sequence[Json | Stretch]) -> list[Folded]:
     """One Folded a response, in the order they were opened. Linear in the events; never raises on odd ones."""
     return [_fold_one(group, stray) for group, stray in sorted_by_response(events)]
 
 
-def _fold_one(group: list[dict[str, Json]], stray: list[Json]) -> Folded:
+def _fold_one(group: list[dict[str, Json] | Stretch], stray: list[Json]) -> Folded:
     events, missing = without_repeats(group)
     response = _Response()
     response.take(events)
-    folded = response.result(len(events))
+    folded = response.result(sum(len(event) if type(event) is Stretch else 1 for event in events))
     folded.stray = stray
     folded.missing = missing
     return folded
@@ -58,26 +63,51 @@ class _Response:
         self.slots: list[Slot] = []
         self._by_id: dict[str, Slot] = {}
         self._by_index: dict[int, Slot] = {}
-        self._buffers: dict[tuple[Json, ...], list[str]] = {}
-        self._plain_shapes: set[tuple[str, ...]] = set()
+        #: For deltas with known keys only: keys, in order -> what tells their place, and the texts by place.
+        self._buffers: dict[tuple[str, ...], tuple[Callable[[dict[str, Json]], Any], dict[Any, list[str]]]] = {}
 
-    def take(self, events: Iterable[dict[str, Json]]) -> None:
-        """Apply events in order."""
-        buffers, deltas, plain = self._buffers, ev.DELTAS, self._plain_shapes
+    def take(self, events: Iterable[dict[str, Json] | Stretch]) -> None:
+        """Apply events in order; stretches are of plain deltas."""
+        buffers = self._buffers
         for event in events:
-            kind = event.get("type")
-            if kind.__class__ is str and tuple(event) in plain and kind in deltas:
-                # The hot path: a delta with known keys only, of a text that is open already.
-                index = event.get(deltas[kind].index)
+            if type(event) is Stretch:
+                self._take_stretch(event)
+                continue
+            # The hot path: a delta with known keys only, of a text that is open already.
+            known = buffers.get(tuple(event))
+            if known is not None:
+                delta = event["delta"]
                 try:
-                    buffer = buffers.get((kind, event.get("item_id"), event.get("output_index"), index))
+                    buffer = known[1].get(known[0](event))
                 except TypeError:
                     buffer = None
-                delta = event.get("delta")
                 if buffer is not None and delta.__class__ is str and not event.get("logprobs"):
                     buffer.append(delta)
                     continue
-            self._take(kind, event)
+            self._take(event.get("type"), event)
+
+    def _open_buffer(self, event: dict[str, Json]) -> list[str] | None:
+        """The deltas of the text that an event like an earlier one adds to; None where it is not known."""
+        known = self._buffers.get(tuple(event))
+        if known is None:
+            return None
+        try:
+            return known[1].get(known[0](event))
+        except TypeError:
+            return None
+
+    def _take_stretch(self, stretch: Stretch) -> None:
+        """Deltas that go on where the event before them added to a text. Ids that nobody knows change nothing."""
+        event = stretch.event
+        buffer = self._open_buffer(event)
+        if stretch.varies(_ITEM_ID) and not (
+            type(event.get("output_index")) is int and self._by_id.keys().isdisjoint(stretch.values(_ITEM_ID))
+        ):
+            buffer = None
+        if buffer is None:
+            self.take(stretch.events())
+        else:
+            buffer += stretch.values(_DELTA)
 
     def _take(self, kind: Json, event: dict[str, Json]) -> None:
         handler = _HANDLERS.get(kind) if type(kind) is str else None
@@ -173,14 +203,12 @@ class _Response:
         slot = self.slot(event, text.item)
         given = event.get(text.index) if text.index else None
         buffer = slot.text(text, slot.index(text.list, given, opening=False))
-        key = (kind, event.get("item_id"), event.get("output_index"), given)
-        if not any(type(one) in (dict, list) for one in key):
-            self._buffers[key] = buffer
+        if "delta" in event and ev.KNOWN_KEYS[kind].issuperset(event):
+            keys = ("type", *(key for key in ("item_id", "output_index", text.index) if key in event))
+            place, buffers = self._buffers.setdefault(tuple(event), (itemgetter(*keys), {}))
+            with suppress(TypeError):
+                buffers[place(event)] = buffer
         return buffer
-
-    def remember_shape(self, event: dict[str, Json]) -> None:
-        """Keys, in order, of a delta that has nothing odd in it."""
-        self._plain_shapes.add(tuple(event))
 
     def forget_buffers(self) -> None:
         """After a whole text or element came: deltas that follow are looked up anew."""
@@ -262,8 +290,6 @@ def _take_delta(response: _Response, kind: str, event: dict[str, Json]) -> bool:
     if delta is not None and type(delta) is not str:
         return False
     buffer = response.open_text(kind, event)
-    if ev.KNOWN_KEYS[kind].issuperset(event):
-        response.remember_shape(event)
     if delta:
         buffer.append(delta)
     if type(logprobs) is list and logprobs:

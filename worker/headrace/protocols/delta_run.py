@@ -1,0 +1,61 @@
+"""Deltas that follow one another into the same string: nearly all events of a stream of the typed protocols.
+
+Such an event has three fields, its name, an index and a delta, and the delta has its type and one string:
+
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hi"}}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from headrace.json_text import Json
+from headrace.protocols.stretches import Stretch
+
+
+class Counted(Protocol):
+    """What counts its events."""
+
+    events: int
+
+
+@dataclass(slots=True)
+class DeltaRun:
+    """One string that deltas go into, until any other event comes.
+
+    name_key, name: the field that names the event, and its value. source: the delta's key of the string. pieces: what
+    came so far. counted: what the events are counted for.
+    """
+
+    name_key: str
+    name: str
+    index: int
+    delta_type: str
+    source: str
+    pieces: list[str]
+    counted: Counted
+
+    def take(self, event: dict[str, Json]) -> bool:
+        """Take an event of the run; False, with nothing done, for any other."""
+        if len(event) != 3 or event.get("index") != self.index or event.get(self.name_key) != self.name:
+            return False
+        delta = event.get("delta")
+        if type(delta) is not dict or len(delta) != 2 or delta.get("type") != self.delta_type:
+            return False
+        text = delta.get(self.source)
+        if type(text) is not str:
+            return False
+        self.pieces.append(text)
+        self.counted.events += 1
+        return True
+
+    def take_stretch(self, stretch: Stretch) -> bool:
+        """Take a stretch after an event of the run; False, with nothing done, for any other."""
+        path = ("delta", self.source)
+        event = stretch.event
+        if len(event) != 3 or len(event["delta"]) != 2 or not stretch.varying() <= {path}:
+            return False
+        self.pieces += stretch.values(path)
+        self.counted.events += len(stretch)
+        return True

@@ -1,0 +1,67 @@
+"""Many deltas of one choice at once: those that add to one text, or to the arguments of calls (see `stretches`)."""
+
+from __future__ import annotations
+
+from headrace.json_text import Json
+from headrace.protocols.openai_chat.choice_deltas import Choice
+from headrace.protocols.openai_chat.reasoning import STRINGS
+from headrace.protocols.stretches import Path, Stretch
+
+_DELTA: Path = ("choices", 0, "delta")
+_FRAGMENT: Path = (*_DELTA, "tool_calls", 0)
+_INDEX: Path = (*_FRAGMENT, "index")
+_ARGUMENTS: Path = (*_FRAGMENT, "function", "arguments")
+_TEXTS = frozenset({"content", "refusal", *STRINGS})
+
+
+def take_deltas(choice: Choice, stretch: Stretch, varying: set[Path]) -> bool:
+    """Add the deltas of a stretch; False, with nothing done, where they do more than add to texts.
+
+    varying: in what else but fields of the chunk its events differ. The choice has taken ``stretch.event``.
+    """
+    delta = stretch.event["choices"][0]["delta"]
+    if varying <= {_INDEX, _ARGUMENTS} and _is_piece(delta):
+        return _take_arguments(choice, stretch, one_index=_INDEX not in varying)
+    said = {key for key, value in delta.items() if (*_DELTA, key) in varying or not _says_nothing(key, value)}
+    key = next(iter(said), "")
+    if len(said) != 1 or key not in _TEXTS or not varying <= {(*_DELTA, key)} or type(delta[key]) is not str:
+        return False
+    return choice.take_texts(key, stretch.values((*_DELTA, key)))
+
+
+def _says_nothing(key: str, value: Json) -> bool:
+    """Whether a delta's field adds nothing the second time."""
+    return value is None or key == "role" or (key in _TEXTS and value == "") or (key == "tool_calls" and value == [])
+
+
+def _is_piece(delta: dict[str, Json]) -> bool:
+    """Whether a delta is one fragment with an index and a piece of arguments, nothing else."""
+    fragments = delta.get("tool_calls")
+    if len(delta) != 1 or type(fragments) is not list or len(fragments) != 1 or type(fragments[0]) is not dict:
+        return False
+    fragment = fragments[0]
+    function = fragment.get("function")
+    return (
+        fragment.keys() == {"index", "function"}
+        and type(fragment["index"]) is int
+        and type(function) is dict
+        and function.keys() == {"arguments"}
+        and type(function["arguments"]) is str
+    )
+
+
+def _take_arguments(choice: Choice, stretch: Stretch, *, one_index: bool) -> bool:
+    calls, texts, indexes = choice.kept["tool_calls"], stretch.values(_ARGUMENTS), stretch.values(_INDEX)
+    by_index: dict[int, list[str]] = {}
+    if one_index:
+        by_index[indexes[0]] = texts
+    else:
+        for index, text in zip(indexes, texts, strict=True):
+            by_index.setdefault(index, []).append(text)
+    if all(calls.has_room(index, pieces) for index, pieces in by_index.items()):
+        for index, pieces in by_index.items():
+            calls.add_pieces(index, pieces)
+        return True
+    for index, text in zip(indexes, texts, strict=True):
+        choice.take_delta({"tool_calls": [{"index": index, "function": {"arguments": text}}]})
+    return True
