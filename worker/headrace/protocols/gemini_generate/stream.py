@@ -17,7 +17,7 @@ from headrace.errors import HeadraceError
 from headrace.json_text import Json, dumps, loads
 from headrace.protocols.codec import Folded
 from headrace.protocols.google import keys
-from headrace.protocols.google.folding import PartFold, grow, owned
+from headrace.protocols.google.folding import PartFold, grow, is_plain, owned
 from headrace.protocols.google.grammar import CANDIDATE, RESPONSE
 from headrace.protocols.stretches import Path, Stretch, one_by_one
 from headrace.reassembly.pieces import SIGN_HARD, SIGN_NONE, SIGN_SOFT
@@ -199,7 +199,7 @@ def _only_text(event: dict[str, Json]) -> tuple[dict[str, Json] | None, dict[str
         return None, {}
     content = candidate.get("content")
     parts = content.get("parts") if type(content) is dict and content.keys() <= {"parts", "role"} else None
-    if type(parts) is not list or len(parts) != 1 or type(parts[0]) is not dict:
+    if type(parts) is not list or len(parts) != 1 or not is_plain(parts[0]):
         return None, {}
     return candidate, parts[0]
 
