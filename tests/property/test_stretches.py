@@ -151,8 +151,8 @@ def streams(draw: st.DrawFn, protocol: str) -> list[bytes]:
         numbers = draw(st.sampled_from(["steady", "rising", "any"]))
         for text in draw(st.lists(_TEXT, min_size=1, max_size=12)):
             index = draw(st.integers(0, 2)) if numbers == "any" else 0
-            number = {"steady": 0, "rising": len(events)}.get(numbers)
-            number = draw(_NUMBER) if number is None else number
+            step = {"steady": 0, "rising": len(events)}.get(numbers)
+            number: Any = draw(_NUMBER) if step is None else step
             events.append(lane(index, number, text, draw(st.sampled_from(["x", "x", "y"]))))
     for _ in range(draw(st.integers(0, 2))):
         at = draw(st.integers(0, len(events) - 1))

@@ -26,9 +26,10 @@ from headrace.capture.framing import Framed, FramedEvent, join_pieces
 from headrace.capture.model import Capture, Http
 from headrace.capture.model import Source as Coordinates
 from headrace.errors import FramingError, HeadraceError, WireError
-from headrace.json_text import Json, dumps, loads, loads_all
+from headrace.json_text import Json, dumps, loads
 from headrace.protocols import codec as codec_of
 from headrace.protocols.codec import Codec, Folded
+from headrace.protocols.stretches import Stretch, read
 from headrace.reassembly.pieces import CallFacts, Piece
 
 
@@ -46,7 +47,7 @@ class Normalized:
 
 @dataclass(slots=True)
 class _Events:
-    """What a codec folds. values: events in order, parsed. bad: events that are no JSON, with the reason."""
+    """What a codec folds. values: events in order, parsed, or stretches of them. bad: events that are no JSON."""
 
     values: list[Json] = field(default_factory=list)
     bad: list[FramedEvent] = field(default_factory=list)
@@ -150,7 +151,7 @@ def stream(facts: CallFacts, pieces: Sequence[Piece], *, first_ordinal: int) -> 
         return Normalized([_transport_error(origin, failure)])
     if not events.values and not events.bad:
         return Normalized(complete=False)
-    origin = _known(origin, "stream", events.values)
+    origin = _known(origin, "stream", [value for value in events.values if type(value) is not Stretch])
     made = _folded(origin, events, first_ordinal=first_ordinal, reason=_reason(pieces))
     if first_ordinal == 0 and _has_gap(streamed):
         for record in made.records:
@@ -258,7 +259,7 @@ def _json_events(run: Sequence[Piece]) -> _Events:
         return _directed_events(run)
     payloads = [piece.payload for piece in run]
     try:
-        return _Events(loads_all(payloads))
+        return _Events(read(payloads))
     except FramingError:
         return _directed_events(run)
 

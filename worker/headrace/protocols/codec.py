@@ -24,6 +24,7 @@ from headrace.canonical import added
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import CanonicalRecord
 from headrace.json_text import Json
+from headrace.protocols.stretches import Stretch
 
 
 @dataclass(slots=True)
@@ -62,8 +63,9 @@ class Codec:
     else is odd is kept (extras, raw) and counted. A response body may be an error body (``error`` is filled).
     sign: whether raw bytes (one JSON event, or a slice of the SSE body) hold the protocol's last event:
     SIGN_HARD, SIGN_SOFT (only trailers follow), SIGN_NONE. Exact on whole events, never fooled by content.
-    fold: events are parsed JSON values in order; an event that is no JSON (``[DONE]``) is its text. Gives one
-    Folded a response: several responses in one body are several. Never raises on odd events.
+    fold: events are parsed JSON values in order; an event that is no JSON (``[DONE]``) is its text. Many that are
+    alike may come as a `Stretch`, right after one of them. Gives one Folded a response: several responses in one body
+    are several. Never raises on odd events.
     unfold: the event sequence of a whole body, as the provider would stream it.
     sse: how one event is written as SSE text, terminator included where the protocol has one.
     usage_paths: dotted paths in the wire's usage object that named usage fields carry.
@@ -75,7 +77,7 @@ class Codec:
     read_response: ReadResponse
     write_response: Write
     sign: Callable[[bytes], int]
-    fold: Callable[[Sequence[Json]], list[Folded]]
+    fold: Callable[[Sequence[Json | Stretch]], list[Folded]]
     unfold: Callable[[dict[str, Json]], list[Json]]
     sse: Callable[[Sequence[Json]], str]
     usage_paths: frozenset[str]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, final
 
-from headrace.json_text import Json, loads
+from headrace.json_text import Json, loads, loads_all
 from headrace.protocols.templates import Path, Template, parts_of
 
 __all__ = ["Path", "Stretch", "broken_up", "one_by_one", "read"]
@@ -107,13 +107,13 @@ class _Reader:
         """All events. Now and then it is asked whether a stretch begins; where none did, less often."""
         at, step, end = 0, _LEARN_AFTER, len(self._payloads)
         while at + step + _WORTH < end:
-            self._events += map(loads, self._payloads[at : at + step])
+            self._events += loads_all(self._payloads[at : at + step])
             at += step
             template = self._template_at(at) or (self._learned_at(at) if step >= _LEARN_AFTER else None)
             stop = at if template is None else self._follow(template, at)
             step = _AGAIN if stop > at else min(2 * step, _MOST_BETWEEN)
             at = stop
-        self._events += map(loads, self._payloads[at:])
+        self._events += loads_all(self._payloads[at:])
         return self._events
 
     def _template_at(self, at: int) -> Template | None:
