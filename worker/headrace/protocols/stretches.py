@@ -20,8 +20,9 @@ Columns = dict[Path, list[Any]]
 
 #: Events that are parsed before a template is made, after a stretch, and at most, until the next try.
 _LEARN_AFTER, _AGAIN, _MOST_BETWEEN = 16, 4, 256
-#: A stretch is worth its while when it has about so many events; at first so many are cut at once.
-_WORTH = 64
+#: A stretch is worth its while when it has about so many events; at first so many are cut at once. A prime, so that
+#: events of several calls that take turns are not compared with those of the same call only.
+_WORTH = 61
 #: The most events that are cut at once, and the fewest that make a stretch.
 _MOST, _FEW = 512, 3
 _MOST_TEMPLATES = 4
