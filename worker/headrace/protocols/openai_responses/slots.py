@@ -169,6 +169,25 @@ class Slot:
                 item[name] = value
 
 
+def names(item: dict[str, Json]) -> list[str]:
+    """Ids by which events name an item: its own and its call's."""
+    return [name for name in (item.get("id"), item.get("call_id")) if type(name) is str and name]
+
+
+def same_type(slot: Slot, item: dict[str, Json]) -> bool:
+    """Whether an item can be of the slot's type."""
+    return _agree(slot.item.get("type"), item.get("type"))
+
+
+def is_same(slot: Slot, item: dict[str, Json]) -> bool:
+    """Whether an item without the slot's id can be its item: its type and its call id may not differ."""
+    return same_type(slot, item) and _agree(slot.item.get("call_id"), item.get("call_id"))
+
+
+def _agree(known: Json, given: Json) -> bool:
+    return known is None or given is None or bool(known == given)
+
+
 class _Whole(list[str]):
     """The text of a done event: nothing before it counts."""
 

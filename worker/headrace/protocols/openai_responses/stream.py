@@ -23,7 +23,7 @@ from headrace.protocols.openai_responses import events as ev
 from headrace.protocols.openai_responses.boundaries import sorted_by_response
 from headrace.protocols.openai_responses.merge import merge_output
 from headrace.protocols.openai_responses.numbering import without_repeats
-from headrace.protocols.openai_responses.slots import Slot
+from headrace.protocols.openai_responses.slots import Slot, is_same, names, same_type
 from headrace.protocols.stretches import Path, Stretch
 
 #: Fields that a thin terminal response may lack and its first snapshot has.
@@ -144,7 +144,7 @@ class _Response:
         item_id, index = event.get("item_id"), event.get("output_index")
         named = self._by_id.get(item_id) if type(item_id) is str else None
         placed = self._by_index.get(index) if type(index) is int else None
-        if placed is not None and (named is None or item_id in _names(placed.item)):
+        if placed is not None and (named is None or item_id in names(placed.item)):
             # An id nobody knows: some gateways change it with every event. But what is done is done.
             if named is not None or not placed.done or type(item_id) is not str:
                 return placed
@@ -161,18 +161,18 @@ class _Response:
         index, item_id = event.get("output_index"), item.get("id")
         placed = self._by_index.get(index) if type(index) is int else None
         named = self._by_id.get(item_id) if type(item_id) is str else None
-        if named is not None and _same_type(named, item) and (named is placed or type(index) is not int):
+        if named is not None and same_type(named, item) and (named is placed or type(index) is not int):
             return named
-        if placed is not None and placed.waits(done) and _is_same(placed, item):
+        if placed is not None and placed.waits(done) and is_same(placed, item):
             return placed
-        if named is not None and named.waits(done) and _is_same(named, item):
+        if named is not None and named.waits(done) and is_same(named, item):
             # Some gateways count differently in the two events of one item.
             return named
         if type(index) is not int:
             # Two calls may have one call id: the first that waits takes it.
             call_id = item.get("call_id")
             for slot in self.slots:
-                if slot.waits(done) and slot.item.get("call_id") == call_id and _is_same(slot, item):
+                if slot.waits(done) and slot.item.get("call_id") == call_id and is_same(slot, item):
                     return slot
         return self._open(Slot(self._key(index), {}), index)
 
@@ -183,7 +183,7 @@ class _Response:
         self.slots.append(slot)
         if type(index) is int:
             self._by_index[index] = slot
-        for name in _names(slot.item):
+        for name in names(slot.item):
             self._by_id[name] = slot
         return slot
 
@@ -193,7 +193,7 @@ class _Response:
         if slot.done and not done:
             return
         slot.replace(item, done)
-        for name in _names(item):
+        for name in names(item):
             self._by_id[name] = slot
         self._buffers.clear()
 
@@ -237,24 +237,6 @@ class _Response:
 
 
 _NOTHING: Any = object()
-
-
-def _names(item: dict[str, Json]) -> list[str]:
-    """Ids by which events name an item: its own and its call's."""
-    return [name for name in (item.get("id"), item.get("call_id")) if type(name) is str and name]
-
-
-def _same_type(slot: Slot, item: dict[str, Json]) -> bool:
-    return _agree(slot.item.get("type"), item.get("type"))
-
-
-def _is_same(slot: Slot, item: dict[str, Json]) -> bool:
-    """Whether an item without the slot's id can be its item: its type and its call id may not differ."""
-    return _same_type(slot, item) and _agree(slot.item.get("call_id"), item.get("call_id"))
-
-
-def _agree(known: Json, given: Json) -> bool:
-    return known is None or given is None or bool(known == given)
 
 
 # --- handlers: True when the event was taken up -----------------------------------------------------------
