@@ -221,10 +221,10 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
-    settle()
     made: dict[str, Any] = {}
     for protocol, body_of in BODIES.items():
         contestants = _contestants(protocol)
+        settle()
         for messages in (1_000,) if options.quick else _LENGTHS:
             body = body_of(messages)
             repeats = max(1, 1_000 // messages)

@@ -81,7 +81,7 @@ def test_a_function_reads_as_the_walk_does(data: st.DataObject) -> None:
     skip = frozenset(data.draw(st.sets(st.sampled_from(sorted(table.paths)), max_size=2)))
     names = ["", *(entry.name for entry in table.fields if entry.name.count(".") < 2)]
     filled = data.draw(st.sampled_from(names)) if data.draw(st.booleans()) else ""
-    walking, compiling = (Node(table.tree, "", skip, table.preferred, walks) for walks in (1 << 60, 1))
+    walking, compiling = (table.node(skip, walks) for walks in (1 << 60, 1))
     expected = _read(walking, table, body, filled)
     for _ in range(3):
         assert _read(compiling, table, body, filled) == expected
@@ -98,14 +98,14 @@ def test_a_function_reads_as_the_walk_does(data: st.DataObject) -> None:
     ],
 )
 def test_what_is_gathered_has_the_order_of_the_wire(body: dict[str, Any]) -> None:
-    walking, compiling = (Node(OWN.tree, "", frozenset(), OWN.preferred, walks) for walks in (1 << 60, 1))
+    walking, compiling = (OWN.node(frozenset(), walks) for walks in (1 << 60, 1))
     for _ in range(2):
         assert _read(compiling, OWN, body, "") == _read(walking, OWN, body, "")
 
 
 def test_functions_are_made_and_are_used() -> None:
     table = Table(Field("id", "id"), Field("inner.name", "call.name"))
-    node = Node(table.tree, "", frozenset(), table.preferred, walks=2)
+    node = table.node(frozenset(), walks=2)
     body = {"id": "i", "inner": {"name": "n"}}
     sources = []
     for _ in range(3):
@@ -118,7 +118,7 @@ def test_functions_are_made_and_are_used() -> None:
 @pytest.mark.parametrize("walks", [1, 1 << 60])
 def test_keys_that_are_made_up_do_not_pile_up(walks: int) -> None:
     table = Table(*(Field(f"k{number}", f"n{number}") for number in range(12)))
-    node = Node(table.tree, "", frozenset(), table.preferred, walks=walks)
+    node = table.node(frozenset(), walks=walks)
     for number in range(1, 1 << 12):
         body = {f"k{bit}": "x" for bit in range(12) if number >> bit & 1}
         assert len(_read(node, table, body, "")[0]) == number.bit_count()

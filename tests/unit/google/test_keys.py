@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -53,3 +54,19 @@ def test_data_of_the_user_is_not_touched() -> None:
 def test_a_body_in_camel_case_is_not_copied() -> None:
     body = {"longName": {"shortName": 1}}
     assert to_camel(body, GRAMMAR)[0] is body
+
+
+def test_keys_that_are_made_up_are_not_remembered() -> None:
+    node = Node("firstKey second", third=Node("inner"))
+    for number in range(5_000):
+        assert node.inner((f"made up {number}", "third")) == (("third", node.children["third"]),)
+    assert node.inner(("third", "first_key")) is None
+    assert node.inner(("second", "firstKey")) == ()
+    assert len(node._inner) == 1
+
+
+def test_known_keys_in_ever_new_orders_do_not_pile_up() -> None:
+    node = Node("a b c d e f g")
+    for keys in permutations("abcdefg"):
+        assert node.inner(keys) == ()
+        assert len(node._inner) <= 256

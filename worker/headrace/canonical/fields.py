@@ -40,7 +40,7 @@ from headrace.canonical.kinds import (
     Kind,
     is_text,
 )
-from headrace.canonical.table_reader import Node
+from headrace.canonical.table_reader import WALKS_BEFORE_COMPILING, Node
 from headrace.json_text import Json, dumps, loads
 
 __all__ = [
@@ -104,17 +104,13 @@ class Table:
         self.constants = tuple(entry for entry in entries if isinstance(entry, Const))
         self.others = tuple(entry for entry in entries if isinstance(entry, Other))
         self.defaults = tuple(entry for entry in self.fields if entry.default is not NO_DEFAULT)
-        expected: tuple[Field | Const, ...] = (*self.constants, *self.defaults)
-        #: (path, its first key) of what the wire always has.
-        self._expected = tuple((entry.wire, _first_key(entry.wire)) for entry in expected)
         #: key -> entry, or the same of the object that nests there.
         self.tree: dict[str, Any] = {}
         for entry in entries:
             self._plant(entry)
-        #: Canonical name -> the wire path that fills it as a rule.
-        self.preferred: dict[str, str] = {}
+        self._preferred: dict[str, str] = {}
         for entry in self.fields:
-            self.preferred.setdefault(entry.name, entry.wire)
+            self._preferred.setdefault(entry.name, entry.wire)
         #: What reads an object, by what is skipped in it.
         self._roots: dict[Collection[str], Node] = {}
 
@@ -140,19 +136,23 @@ class Table:
         if root is None:
             root = self._root(skip)
         left = Leftover()
-        root.read(body, shape, left, left.extras)
+        reader = root.readers.get(tuple(body))
+        if reader is None or not reader(body, shape, left, left.extras):
+            root.walk(body, shape, left, left.extras)
         if left.others:
             for name, gathered in left.others.items():
                 set_path(shape, name, dumps(gathered))
-        for path, top in self._expected:
-            if top not in body or (top is not path and not has_path(body, path)):
-                left.note("absent", path)
         return left
+
+    def node(self, skip: frozenset[str], walks: int = WALKS_BEFORE_COMPILING) -> Node:
+        """What reads an object of the table. walks: how often keys come before they get a function."""
+        expected: tuple[Field | Const, ...] = (*self.constants, *self.defaults)
+        return Node(self.tree, self._preferred, skip, tuple(entry.wire for entry in expected), walks)
 
     def _root(self, skip: Collection[str]) -> Node:
         if len(self._roots) >= _MOST_ROOTS:
             self._roots.clear()
-        root = self._roots[skip] = Node(self.tree, "", frozenset(skip), self.preferred)
+        root = self._roots[skip] = self.node(frozenset(skip))
         return root
 
     def write(self, shape: Mapping[str, Any], spelled: Mapping[str, Json] | None = None) -> dict[str, Json]:
@@ -166,7 +166,7 @@ class Table:
         aliases = wire.get("alias", {})
         also = wire.get("also", ())
         for entry in self.fields:
-            if aliases.get(entry.name, self.preferred[entry.name]) != entry.wire:
+            if aliases.get(entry.name, self._preferred[entry.name]) != entry.wire:
                 continue
             value = _get_path(shape, entry.name)
             if value is not None and value != [] and not (value == "" and entry.kind is NAME):
@@ -214,8 +214,3 @@ def _get_path(shape: Mapping[str, Any], path: str) -> Any:
             return None
         value = value.get(name)
     return value
-
-
-def _first_key(path: str) -> str:
-    """The path itself where it has one step: `read` looks no further then."""
-    return path.split(".")[0] if "." in path else path

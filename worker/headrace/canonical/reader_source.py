@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
-from headrace.canonical.entries import Const, Field, Leftover, Other, set_path
+from headrace.canonical.entries import Const, Field, Leftover, Other, has_path, set_path
 from headrace.canonical.kinds import BOOL, JSON, NAME, OBJECT, TEXT, is_text
 from headrace.json_text import Json
 
@@ -52,28 +52,28 @@ _MISFITS = {
 
 
 def compiled(
-    keys: tuple[str, ...],
     tree: Mapping[str, Any],
-    prefix: str,
-    skipped: frozenset[str],
     children: Mapping[str, Reads],
     preferred: Mapping[str, str],
+    missing: tuple[str, ...],
 ) -> Read | None:
-    """The function for objects with these keys, which the table all knows; None where order tells what goes where.
+    """The function for objects with certain keys; None where it is their order that tells what goes where.
 
-    tree, prefix, children, preferred: those of `table_reader.Node`. skipped: keys left to the codec.
+    tree: key -> entry or tree, of just these keys in their order. children: key -> what reads the object there.
+    preferred: canonical name -> the wire path that fills it as a rule. missing: paths that should be there, but are not
+    or, where they are nested, may not be.
     """
-    taken = [key for key in keys if key not in skipped]
-    entries = {key: tree[key] for key in taken if type(tree[key]) is not dict}
-    nested = [key for key in taken if key not in entries]
+    entries = {key: entry for key, entry in tree.items() if type(entry) is not dict}
+    nested = [key for key in tree if key not in entries]
     if not _in_any_order(entries, [tree[key] for key in nested], preferred):
         return None
-    source = _Source(prefix, preferred)
+    source = _Source(preferred)
     for key, entry in entries.items():
         source.check(key, entry)
     for key in nested:
         source.check_nested(key, children[key])
     source.fill()
+    source.note(missing)
     return source.function()
 
 
@@ -107,14 +107,14 @@ def _names(tree: Mapping[str, Any]) -> Iterator[str]:
 class _Source:
     """Lines of a reader in the making: checks first, then all that changes anything."""
 
-    def __init__(self, prefix: str, preferred: Mapping[str, str]) -> None:
+    def __init__(self, preferred: Mapping[str, str]) -> None:
         self._preferred = preferred
         self._checks: list[str] = []
         self._moves: list[str] = []
         self._last: list[str] = []
         #: Parent of canonical names ("" for the shape itself) -> (leaf, expression of its value).
         self._targets: dict[str, list[tuple[str, str]]] = {}
-        self._names: dict[str, Any] = {"is_text": is_text, "set_path": set_path}
+        self._names: dict[str, Any] = {"is_text": is_text, "set_path": set_path, "has_path": has_path}
         self._count = 0
 
     def check(self, key: str, entry: Field | Const | Other) -> None:
@@ -173,6 +173,12 @@ class _Source:
             "else:",
             *(f"    {target}[{leaf!r}] = {value}" for leaf, value in fields),
         ]
+
+    def note(self, missing: tuple[str, ...]) -> None:
+        """Say what the wire lacks, after everything else."""
+        for path in missing:
+            line = f"left.note('absent', {path!r})"
+            self._last.append(f"if not has_path(body, {path!r}): {line}" if "." in path else line)
 
     def function(self) -> Read:
         """The function of the lines."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.canonical.entries import Const, Field, Leftover, Other, set_path
+from headrace.canonical.entries import Const, Field, Leftover, Other, has_path, set_path
 from headrace.canonical.kinds import Kind
 from headrace.canonical.reader_source import Children, Read, compiled
 from headrace.json_text import Json
@@ -25,49 +25,59 @@ WALKS_BEFORE_COMPILING = 400
 class Node:
     """Reads the objects at one place of a table: its top, or what nests there.
 
-    tree: key -> entry, or the tree of a nested object. skip: dotted paths left to the codec. preferred: canonical
-    name -> the wire path that fills it as a rule. walks: how often keys come before they get a function.
+    tree: key -> entry, or the tree of a nested object. preferred: canonical name -> the wire path that fills it as a
+    rule. skip: dotted paths left to the codec. expected: paths that the wire always has: where one lacks, ``wire`` says
+    so. walks: how often keys come before they get a function. prefix: the path of the place, with a dot after it.
     """
 
     def __init__(
         self,
         tree: Mapping[str, Any],
-        prefix: str,
-        skip: frozenset[str],
         preferred: Mapping[str, str],
-        walks: int = WALKS_BEFORE_COMPILING,
+        skip: frozenset[str],
+        expected: tuple[str, ...],
+        walks: int,
+        prefix: str = "",
     ) -> None:
+        self._expected = expected
         self._walks = walks
         self._tree = tree
         self._prefix = prefix
         self._skipped = frozenset(path[len(prefix) :] for path in skip if path.startswith(prefix))
         self._preferred = preferred
         self._children: Children = {
-            key: Node(held, f"{prefix}{key}.", skip, preferred, walks)
+            key: Node(held, preferred, skip, (), walks, f"{prefix}{key}.")
             for key, held in tree.items()
             if type(held) is dict
         }
         self._known = frozenset(tree) | {path for path in self._skipped if "." not in path}
-        self._readers: dict[tuple[str, ...], Read] = {}
+        #: Keys in their order -> the function for objects with them. One that returns False leaves them to `walk`.
+        self.readers: dict[tuple[str, ...], Read] = {}
         self._met: dict[tuple[str, ...], int] = {}
 
     def read(self, body: Mapping[str, Json], shape: Any, left: Leftover, extras: dict[str, Json]) -> None:
         """Move values to ``shape``, and what does not fit to ``extras``."""
+        reader = self.readers.get(tuple(body))
+        if reader is None or not reader(body, shape, left, extras):
+            self.walk(body, shape, left, extras)
+
+    def walk(self, body: Mapping[str, Json], shape: Any, left: Leftover, extras: dict[str, Json]) -> None:
+        """`read`, key by key. Keys that come often get a function."""
         keys = tuple(body)
-        reader = self._readers.get(keys)
-        if reader is None:
+        if keys not in self.readers:
             self._meet(keys)
-        elif reader(body, shape, left, extras):
-            return
         self._walk(body, shape, left, extras)
+        for path in self._expected:
+            if not has_path(body, path):
+                left.note("absent", path)
 
     def source(self, keys: tuple[str, ...]) -> str:
         """The source of the function for these keys; "" where there is none."""
-        return getattr(self._readers.get(keys), "__doc__", None) or ""
+        return getattr(self.readers.get(keys), "__doc__", None) or ""
 
     def kept(self) -> tuple[int, int]:
         """How many sets of keys are counted, and how many have a function."""
-        return len(self._met), len(self._readers)
+        return len(self._met), len(self.readers)
 
     def _meet(self, keys: tuple[str, ...]) -> None:
         """Count keys that the table knows, all of them; with any other key there is no end of them."""
@@ -75,16 +85,21 @@ class Node:
             return
         met = self._met.get(keys, 0) + 1
         if met == self._walks:
-            if len(self._readers) >= MOST_COMPILED:
-                self._readers.clear()
-            reader = compiled(keys, self._tree, self._prefix, self._skipped, self._children, self._preferred)
+            if len(self.readers) >= MOST_COMPILED:
+                self.readers.clear()
+            reader = self._compiled(keys)
             if reader is not None:
                 self._met.pop(keys, None)
-                self._readers[keys] = reader
+                self.readers[keys] = reader
                 return
-        elif len(self._met) >= MOST_MET and keys not in self._met:
+        if len(self._met) >= MOST_MET and keys not in self._met:
             self._met.clear()
         self._met[keys] = met
+
+    def _compiled(self, keys: tuple[str, ...]) -> Read | None:
+        tree = {key: self._tree[key] for key in keys if key not in self._skipped}
+        missing = tuple(path for path in self._expected if "." in path or path not in keys)
+        return compiled(tree, self._children, self._preferred, missing)
 
     def _walk(self, body: Mapping[str, Json], shape: Any, left: Leftover, extras: dict[str, Json]) -> None:
         skipped, prefix = self._skipped, self._prefix

@@ -31,9 +31,9 @@ def read_content(value: Json, place: Place, default_role: str) -> Message:
     if type(value) is dict:
         role: Json = value.get("role")
         parts: Json = value.get("parts")
-        is_plain = len(value) == 2 and type(role) is str and role in _PLAIN_ROLES and type(parts) is list
-        if is_plain and default_role != "system":
-            return {"role": _PLAIN_ROLES[role], "parts": [read_part(part, place) for part in parts]}
+        plain = _PLAIN_ROLES.get(role) if len(value) == 2 and type(role) is str and type(parts) is list else None
+        if plain is not None and default_role != "system":
+            return {"role": plain, "parts": [read_part(part, place) for part in parts]}
         message: Message = {"role": default_role}
         left = _CONTENT.read(value, message, skip=_OWN)
         read_turn(value, message, left, place, "")

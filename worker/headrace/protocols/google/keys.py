@@ -27,10 +27,16 @@ def snake(camel: str) -> str:
     return _CAPITAL.sub(lambda capital: "_" + capital.group().lower(), camel)
 
 
+#: Keys of an object that hold further keys, with their nodes.
+Inner = tuple[tuple[str, "Node"], ...]
+#: Sets of keys whose `Inner` a node remembers, of keys that it knows: real traffic has some dozens.
+_MOST_INNER = 256
+
+
 class Node:
     """The known keys of one wire object, and the nodes of their values."""
 
-    __slots__ = ("children", "names", "underscored")
+    __slots__ = ("_inner", "children", "names", "underscored")
 
     def __init__(self, plain: str = "", /, **nested: Node) -> None:
         """plain: camelCase keys whose values hold no keys of Google's, separated by blanks."""
@@ -41,6 +47,18 @@ class Node:
         #: Only in camelCase: where another spelling is met, the search for one is over.
         self.children = nested
         self.underscored = frozenset(name for name in self.names if "_" in name)
+        self._inner: dict[tuple[str, ...], Inner] = {}
+
+    def inner(self, keys: tuple[str, ...]) -> Inner | None:
+        """What holds further keys under an object's keys; None where one of them has an underscore."""
+        found = self._inner.get(keys)
+        if found is None and self.underscored.isdisjoint(keys):
+            found = tuple((key, self.children[key]) for key in keys if key in self.children)
+            if self.names.keys() >= set(keys):
+                if len(self._inner) >= _MOST_INNER:
+                    self._inner.clear()
+                self._inner[keys] = found
+        return found
 
 
 class _Tally:
@@ -67,19 +85,18 @@ def to_camel(value: Json, node: Node) -> tuple[Json, list[str]]:
 
 def _has_underscores(value: dict[str, Json], node: Node) -> bool:
     """Whether any known key has an underscore. Every body is searched, so this is as tight as it can be."""
-    if not node.underscored.isdisjoint(value):
+    inner = node.inner(tuple(value))
+    if inner is None:
         return True
-    children = node.children
-    for key, item in value.items():
-        if key in children:
-            if type(item) is dict:
-                if _has_underscores(item, children[key]):
+    for key, child in inner:
+        item = value[key]
+        if type(item) is dict:
+            if _has_underscores(item, child):
+                return True
+        elif type(item) is list:
+            for element in item:
+                if type(element) is dict and _has_underscores(element, child):
                     return True
-            elif type(item) is list:
-                child = children[key]
-                for element in item:
-                    if type(element) is dict and _has_underscores(element, child):
-                        return True
     return False
 
 

@@ -143,8 +143,9 @@ def read_part(value: Json, place: Place) -> Part:
     """One wire part -> canonical part. Never raises; ``place.part`` moves on."""
     position, place.part = place.part, place.part + 1
     if type(value) is dict:
-        if len(value) == 1 and is_text(value.get("text")):
-            return {"type": "text", "text": value["text"]}
+        text: Json = value.get("text")
+        if len(value) == 1 and type(text) is str and (text.isascii() or is_text(text)):
+            return {"type": "text", "text": text}
         form = _form_of_wire(value)
         if form is not None:
             return _read(value, form, place, position)

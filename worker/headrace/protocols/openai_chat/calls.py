@@ -50,11 +50,10 @@ _OUTPUTS = ("output", "search_results", "code_results", "browser_results")
 
 def read_tool_calls(wires: list[Json], reading: Reading) -> list[Part]:
     """One part a call, in order; equal ids stay separate calls."""
-    return [plain_call(wire) or read_tool_call(wire, reading) for wire in wires]
+    return [plain_call(wire, place) or _read_call(wire, reading) for place, wire in enumerate(wires)]
 
 
-def read_tool_call(wire: Json, reading: Reading) -> Part:
-    """The part of one element of ``tool_calls``."""
+def _read_call(wire: Json, reading: Reading) -> Part:
     if type(wire) is not dict:
         return _unknown(wire, reading)
     wire_type = wire.get("type")
@@ -76,8 +75,8 @@ def _unknown(wire: Json, reading: Reading) -> Part:
     return part
 
 
-def plain_call(wire: Json) -> Part | None:
-    """The part of the commonest call, whose arguments are JSON; None for any other."""
+def plain_call(wire: Json, index: int) -> Part | None:
+    """The part of the commonest call, whose arguments are JSON; None for any other. index: calls before it."""
     if type(wire) is not dict or len(wire) != 3 or wire.get("type") != "function":
         return None
     provider_id, function = wire.get("id"), wire.get("function")
@@ -99,7 +98,7 @@ def plain_call(wire: Json) -> Part | None:
         "kind": "function",
         "raw_arguments": raw,
         "arguments": arguments,
-        "index": 0,
+        "index": index,
     }
     return {"type": "tool_call", "tool_call": call}
 

@@ -19,7 +19,6 @@ from headrace.protocols.openai_chat.calls import (
     plain_call,
     read_executed_tools,
     read_function_call,
-    read_tool_call,
     read_tool_calls,
     write_executed_tools,
     write_function_call,
@@ -64,10 +63,6 @@ def read_message(
 
     place: the message's position, from which ids of calls derive.
     """
-    if len(wire) == 3 and layout is None:
-        calling = _plain_calling(wire, reading, place, book)
-        if calling is not None:
-            return calling, Leftover()
     message: Message = {}
     left = MESSAGE.read(wire, message, _STRUCTURED)
     groups = read_reasoning(wire, left, reading)
@@ -90,20 +85,24 @@ def read_message(
     return message, left
 
 
-def _plain_calling(wire: dict[str, Json], reading: Reading, place: int, book: CallBook) -> Message | None:
-    """The commonest message of an agent, calls with or without a text; None for any other."""
+def read_plain_calls(wire: dict[str, Json], book: CallBook) -> Message | None:
+    """The commonest message of an agent: a role, plain calls, and a text or null; None for any other."""
     calls, content = wire.get("tool_calls"), wire.get("content", "")
-    if wire.get("role") != "assistant" or type(calls) is not list or not calls:
+    if type(calls) is not list or not calls:
         return None
     parts: list[Part] = []
     if content is not None:
         if not content or not is_text(content):
             return None
         parts.append({"type": "text", "text": content})
-    for call in calls:
-        parts.append(plain_call(call) or read_tool_call(call, reading))
-    book.note_calls(parts, reading, place)
-    return {"role": "assistant", "parts": parts}
+    read = [plain_call(call, place) for place, call in enumerate(calls)]
+    known = [part for part in read if part is not None]
+    if len(known) < len(read):
+        return None
+    for part in known:
+        call = part["tool_call"]
+        book.open[call["id"]] = call["name"]
+    return {"role": "assistant", "parts": parts + known}
 
 
 # One reader a key: (key, value, left, reading) -> parts

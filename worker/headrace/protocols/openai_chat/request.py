@@ -11,7 +11,7 @@ from headrace.errors import WireError
 from headrace.json_text import Json, loads
 from headrace.protocols.openai_chat import tools
 from headrace.protocols.openai_chat.calls import CallBook
-from headrace.protocols.openai_chat.messages import MESSAGE, read_message, write_pieces
+from headrace.protocols.openai_chat.messages import MESSAGE, read_message, read_plain_calls, write_pieces
 from headrace.protocols.openai_chat.parts import is_plain_text, leave, unknown_part
 from headrace.protocols.openai_chat.results import ROLES as RESULT_ROLES
 from headrace.protocols.openai_chat.results import read_result, write_result
@@ -52,6 +52,10 @@ def _read_message(wire: Json, reading: Reading, place: int, book: CallBook) -> M
     is_plain = len(wire) == 2 and content and type(content) is type(role) is str
     if is_plain and (content.isascii() or is_text(content)) and (role.isascii() or is_text(role)):
         return {"role": role, "parts": [{"type": "text", "text": content}]}
+    if len(wire) == 3 and role == "assistant":
+        calling = read_plain_calls(wire, book)
+        if calling is not None:
+            return calling
     message, left = read_message(wire, reading, place, book)
     left.store(message)
     return message

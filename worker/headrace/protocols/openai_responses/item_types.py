@@ -7,7 +7,7 @@ not here: they are messages (see ``messages``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headrace.canonical.fields import JSON, NAME, OBJECT, Const, Field, Other, Table
 
@@ -32,10 +32,12 @@ class Result:
     image: str = "input_image"
     demanded: bool = False
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Top-level keys that hold the result."""
-        return tuple(key for key in ("" if self.parent else self.key, self.error) if key)
+    #: Top-level keys that hold the result.
+    keys: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        keys = tuple(key for key in ("" if self.parent else self.key, self.error) if key)
+        object.__setattr__(self, "keys", keys)
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,8 @@ def read_item(
         call = part["tool_call"]
         call["id"] = call.get("provider_id") or part.get("provider_item_id") or reading.tool_call_id(*position)
         links.add(item_type.type, part.get("provider_item_id"), call["id"])
-        followers = _read_inner_result(item, part, left, item_type, reading)
+        if item_type.result is not None:
+            followers = _read_inner_result(item, part, left, item_type.result, reading)
     elif item_type.part == "tool_result":
         _finish_result(item, part, left, item_type, links, reading)
     else:
@@ -87,20 +88,21 @@ def read_item(
             followers = [_odd(odd, reading) for odd in reasoning.read_texts(item, part, left)]
     if "id" not in item and (output or item_type.part == "reasoning"):
         left.note("absent", "id")
-    stars = [key for key in item_type.continuation if item.get(key)]
-    if stars:
-        part["continuation"] = stars
+    for key in item_type.continuation:
+        if item.get(key):
+            part.setdefault("continuation", []).append(key)
     left.store(part)
     return [part, *followers]
 
 
 def _skipped(item: dict[str, Json], item_type: ItemType) -> tuple[str, ...]:
     """Keys that are read apart from the item's table."""
-    skip = item_type.result.keys if item_type.result else ()
     if item_type.part == "reasoning":
         return tuple(reasoning.LISTS)
-    if item_type.result and item_type.result.parent:
-        return (item_type.result.parent,) if _has_inner_list(item, item_type.result) else ()
+    where = item_type.result
+    if where and where.parent:
+        return (where.parent,) if _has_inner_list(item, where) else ()
+    skip = where.keys if where else ()
     if item_type.arguments and type(item.get(item_type.arguments)) in (dict, list):
         return (*skip, item_type.arguments)
     return skip
@@ -170,12 +172,9 @@ def _has_inner_list(item: dict[str, Json], where: Result) -> bool:
 
 
 def _read_inner_result(
-    item: dict[str, Json], part: Part, left: Leftover, item_type: ItemType, reading: Reading
+    item: dict[str, Json], part: Part, left: Leftover, where: Result, reading: Reading
 ) -> list[Part]:
     """The result that a hosted call holds, as a part of its own; [] while there is none."""
-    where = item_type.result
-    if where is None:
-        return []
     if where.demanded and where.key not in item:
         left.note("absent", where.key)
     for key in where.keys:
@@ -186,7 +185,7 @@ def _read_inner_result(
     if output is None and error is None:
         return []
     call = part["tool_call"]
-    result: ToolResult = {"tool_call_id": call["id"], "kind": call["kind"], "wire_type": item_type.type}
+    result: ToolResult = {"tool_call_id": call["id"], "kind": call["kind"], "wire_type": call["wire_type"]}
     if "name" in call:
         result["name"] = call["name"]
     if "server_name" in call:

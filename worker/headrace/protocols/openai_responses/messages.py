@@ -39,8 +39,6 @@ _MESSAGE = Table(
 )
 _CONTENT = ("content",)
 _ITEM_REFERENCE = ITEM_TYPES["item_reference"]
-#: A message item's keys when it is only a role and a text: the commonest of all.
-_SHORT = {"role", "content"}
 #: What the assistant's messages must have besides role and content.
 _DEMANDED = ("id", "status")
 
@@ -80,7 +78,7 @@ class _Reader:
             self._read_message(item)
             return
         item_type = ITEM_TYPES.get(wire_type) if type(wire_type) is str else None
-        if type(item) is dict and item.keys() == {"id"}:
+        if item_type is None and type(item) is dict and item.keys() == {"id"}:
             item_type = _ITEM_REFERENCE
         message = self._message_for(item, item_type)
         position = (self.first + len(self.messages) - 1, len(message["parts"]))
@@ -128,8 +126,10 @@ class _Reader:
 
 def _role(item: Json, item_type: ItemType | None) -> str:
     if item_type is not None:
+        if item_type.role != "developer":
+            return item_type.role
         role = item.get("role")
-        return role if item_type.role == "developer" and is_text(role) else item_type.role
+        return role if is_text(role) else item_type.role
     name = item.get("type") if type(item) is dict else None
     return "tool" if type(name) is str and name.endswith("_output") else "assistant"
 
@@ -139,8 +139,10 @@ def _read_message(
 ) -> list[Part]:
     """Fill a message from its item; returns the content parts. position: parts that precede them."""
     content: Any = item.get("content")
-    if not output and item.keys() == _SHORT and item["role"] and is_text(item["role"]) and is_text(content):
-        message["role"] = item["role"]
+    role: Any = item.get("role")
+    if len(item) == 2 and not output and role and is_text(role) and is_text(content):
+        # A role and a text: the commonest of all.
+        message["role"] = role
         message["wire"] = '{"absent":["type"],"content":"string"}'
         return [{"type": "text", "text": content}]
     left = _MESSAGE.read(item, message, _CONTENT)

@@ -23,8 +23,8 @@ _PIECE_TYPES = ("text", "media")
 def read_output(value: Json, where: Result, reading: Reading) -> tuple[list[ToolResultContent], str | None]:
     """(pieces, form) of an output; form is None for the usual one."""
     if is_text(value):
-        form, pieces = "string", [ToolResultContent(type="text", text=value)]
-    elif type(value) is list:
+        return [{"type": "text", "text": value}], None if where.form == "string" else "string"
+    if type(value) is list:
         form, pieces = "list", [_read_piece(element, where, reading) for element in value]
     elif where.typed and type(value) is dict and is_text(value.get("type")) and value["type"] in CONTENT_TYPES:
         form, pieces = "object", [_read_piece(value, where, reading)]
