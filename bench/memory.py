@@ -10,9 +10,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import multiprocessing
 import os
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,10 @@ from headrace.capture.model import Inbound, Source
 from headrace.pipeline import Pipeline
 from headrace.reassembly.redis_store import RedisStore
 
-_BATCH = 5_000
+_BATCH = 20_000
+#: (calls, chunks a call)
+_SIZES = ((1_000, 10), (10_000, 10), (40_000, 10), (80_000, 10), (1_000, 50), (10_000, 50), (1_000, 500))
+_QUICK = ((1_000, 50),)
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -40,26 +45,24 @@ async def _used(store: RedisStore) -> int:
     return int((await store._link._client.info("memory"))["used_memory"])
 
 
-async def measure(server: RedisServer, calls: int, chunks: int) -> dict[str, Any]:
-    """Open so many calls; all pieces but the last of each arrive."""
-    server.flush()
-    store = RedisStore.from_url(server.url)
+def measure(url: str, calls: int, chunks: int) -> dict[str, Any]:
+    """Open so many calls; all pieces but the last of each arrive. Runs in a process of its own."""
+    # What a worker needs anyway: imports, connections, caches, and room for a batch in which each call is new.
+    asyncio.run(_open(url, _BATCH, 4, "warm"))
+    return asyncio.run(_open(url, calls, chunks, "open"))
+
+
+async def _open(url: str, calls: int, chunks: int, mark: str) -> dict[str, Any]:
+    store = RedisStore.from_url(url)
     await store.connect()
     pipeline = Pipeline(store)
     empty, resident = await _used(store), _resident()
     raw = pieces = 0
-    traffic = Traffic(calls=calls, chunks=chunks, open_at_once=calls)
+    traffic = Traffic(calls=calls, chunks=chunks, open_at_once=calls, mark=mark)
     opened: Iterator[Message] = (message for message in traffic.messages() if not message.last)
-    while batch := list(islice(opened, _BATCH)):
-        inbound = [
-            Inbound(Source("t", 0, pieces + at, 1_790_000_000_000_000 + pieces + at), message.value)
-            for at, message in enumerate(batch)
-        ]
-        made = await pipeline.process(inbound)
-        assert not made.records and not made.dead_letters
-        raw += sum(len(message.value) for message in batch)
-        pieces += len(batch)
-    await store.append([])
+    while taken := await _take(pipeline, opened, pieces):
+        raw += taken[0]
+        pieces += taken[1]
     used = await _used(store) - empty
     grown = _resident() - resident
     await store.aclose()
@@ -73,7 +76,20 @@ async def measure(server: RedisServer, calls: int, chunks: int) -> dict[str, Any
     }
 
 
-async def run(options: argparse.Namespace, folder: Path) -> None:
+async def _take(pipeline: Pipeline, opened: Iterator[Message], first: int) -> tuple[int, int] | None:
+    """One batch; its raw bytes and pieces. Nothing of it is left when this returns but what the pipeline keeps."""
+    inbound = [
+        Inbound(Source("t", 0, offset, 1_790_000_000_000_000 + offset), message.value)
+        for offset, message in enumerate(islice(opened, _BATCH), first)
+    ]
+    if not inbound:
+        return None
+    made = await pipeline.process(inbound)
+    assert not made.records and not made.dead_letters
+    return sum(len(each.value or b"") for each in inbound), len(inbound)
+
+
+def run(options: argparse.Namespace, folder: Path) -> None:
     """All sizes."""
     server = RedisServer(folder)
     server.start()
@@ -81,12 +97,12 @@ async def run(options: argparse.Namespace, folder: Path) -> None:
     names = ("calls", "pieces a call", "raw bytes a call", "Redis bytes a call", "of raw", "process grew, MB")
     for name in names:
         table.add_column(name, justify="right")
-    sizes = ((1_000, 50),) if options.quick else ((1_000, 10), (1_000, 50), (1_000, 500), (10_000, 10), (10_000, 50))
     made = []
     try:
-        await measure(server, 200, 20)  # imports, connections, caches
-        for calls, chunks in sizes:
-            made.append(await measure(server, calls, chunks))
+        for calls, chunks in _QUICK if options.quick else _SIZES:
+            server.flush()
+            with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
+                made.append(process.submit(measure, server.url, calls, chunks).result())
             table.add_row(*(f"{each:,}" for each in made[-1].values()))
     finally:
         server.kill()
@@ -100,7 +116,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one size")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(run(options, Path(folder)))
+        run(options, Path(folder))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _HOST = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:)?//(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)(?::(\d+))?")
 #: Default ports of servers that people run themselves.
@@ -73,6 +74,7 @@ _REGIONAL: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
+@lru_cache(maxsize=1024)
 def provider_of(url: str) -> str | None:
     """The dialect spoken at a URL; the host itself when it is not known; None for a path without a host."""
     found = _HOST.match(url)
