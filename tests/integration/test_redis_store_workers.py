@@ -62,7 +62,8 @@ def _appends(draw: st.DrawFn, offset: int) -> list[Append]:
                     [{}, {}, {"hard": max(seqs)}, {"soft": True}, {"count": max(seqs) + 1}, {"ended": True}]
                 )
             )
-            shares.append(numbered(seqs, offset, key=key, first=first, whole=whole, **signs))
+            loose = draw(st.sampled_from([-1, -1, first, offset]))
+            shares.append(numbered(seqs, offset, key=key, first=first, whole=whole, loose=loose, **signs))
     return shares
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from headrace.reassembly.pieces import intervals
-from headrace.reassembly.store import Answer, Append, Close, Position, StateKey
+from headrace.reassembly.store import UNIT, Answer, Append, Close, Position, StateKey
 
 IDLE, GRACE = 1_000, 100
 TOPIC = "raw"
@@ -32,6 +32,7 @@ def numbered(
     first: int | None = None,
     seen: int | None = None,
     packed: bytes | None = None,
+    loose: int = -1,
 ) -> Append:
     """A share of numbered pieces whose last message is at ``offset``; its fragment names the numbers."""
     seqs = sorted(seqs)
@@ -43,6 +44,7 @@ def numbered(
         seqs=tuple(intervals(seqs)),
         last=max(seqs, default=-1),
         hard=hard,
+        loose=loose,
         soft=soft,
         count=count,
         ended=ended,
@@ -89,8 +91,8 @@ def unit(offset: int, *, key: StateKey = CALL, partition: int = 0) -> Append:
         position=at(offset, partition),
         first_offset=offset,
         packed=None,
-        last=0,
-        hard=0,
+        last=UNIT,
+        hard=UNIT,
         whole=True,
         last_seen=offset,
         idle=IDLE,

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from headrace.reassembly.pieces import intervals
-from headrace.reassembly.store import Answer, Append, Close, StateKey, Store
+from headrace.reassembly.store import UNIT, Answer, Append, Close, StateKey, Store
 from tests.support.shares import at, closing
 
 _IDLE, _GRACE = 60, 25
@@ -264,7 +264,7 @@ class StoreWorld(RuleBasedStateMachine):
     def _take(self, reading: Reading, answer: Answer, pieces: list[Piece], append: Append) -> None:
         reading.late += [(answer.key, order) for low, high in answer.late for order in range(low, high + 1)]
         if answer.outcome == "ready":
-            is_unit = not append.seqs and append.last == 0 and append.whole
+            is_unit = not append.seqs and append.last == UNIT
             self._emit(reading, answer, pieces, final=is_unit)
         elif answer.outcome == "duplicate":
             reading.late += [(answer.key, order) for order, _, _ in pieces if order > answer.through]
@@ -315,8 +315,12 @@ def _share(log: list[Message], partition: int, offsets: list[int]) -> tuple[Appe
     messages = [log[offset] for offset in offsets]
     pieces = [(_order(log[offset], offset), partition, offset) for offset in offsets]
     seqs = tuple(intervals(message.seq for message in messages if message.seq is not None and message.seq >= 0))
-    last = max(order for order, _, _ in pieces)
-    hard = max((piece[0] for piece, message in zip(pieces, messages, strict=True) if message.hard), default=-1)
+    last = UNIT if messages[0].seq == -1 else max(order for order, _, _ in pieces)
+    hard = (
+        UNIT
+        if last == UNIT
+        else max((piece[0] for piece, message in zip(pieces, messages, strict=True) if message.hard), default=-1)
+    )
     whole = hard == last and (not seqs or seqs == ((0, last),))
     share = Append(
         key=messages[0].key,

@@ -148,7 +148,8 @@ def stream(facts: CallFacts, pieces: Sequence[Piece], *, first_ordinal: int) -> 
         events.add(_run_events(run, facts.http))
     failure = next((piece for piece in pieces if piece.kind == "error"), None)
     if failure is not None and not streamed:
-        return Normalized([_transport_error(origin, failure)])
+        # After a response it is none itself: what failed then is the connection that had brought it.
+        return Normalized([_transport_error(origin, failure)], complete=first_ordinal == 0)
     if not events.values and not events.bad:
         return Normalized(complete=False)
     origin = _known(origin, "stream", [value for value in events.values if type(value) is not Stretch])

@@ -23,7 +23,7 @@ from headrace.pipeline.batch import Batch
 from headrace.pipeline.intake import Intake, Share
 from headrace.pipeline.offers import Offer, Offers, Patience
 from headrace.reassembly.pieces import unpack
-from headrace.reassembly.store import Answer, Append, Close, Position, StateKey, Store
+from headrace.reassembly.store import UNIT, Answer, Append, Close, Position, StateKey, Store
 
 __all__ = ["Batch", "Patience", "Pipeline"]
 
@@ -82,7 +82,7 @@ class Pipeline:
         position: the last place that was read again.
         """
         ended = [
-            Append(key=key, position=position, first_offset=position.offset, packed=None, last=0, whole=True)
+            Append(key=key, position=position, first_offset=position.offset, packed=None, last=UNIT, whole=True)
             for key, emitted in waiting.items()
             if is_published(ids.record_id(key.tenant, key.call_id, key.slot, emitted))
         ]

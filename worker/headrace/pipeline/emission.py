@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from headrace import normalize
+from headrace.canonical.shape import DeadLetter
 from headrace.errors import HeadraceError
 from headrace.pipeline import letters
 from headrace.pipeline.batch import Batch
@@ -44,14 +45,15 @@ def emit(answer: Answer, fragments: Sequence[Fragment], batch: Batch, *, index: 
     if pieces:
         made = _guarded(lambda: normalize.stream(facts, pieces, first_ordinal=answer.emitted), pieces, facts)
     says_nothing = not made.records and not made.dead_letters
-    if says_nothing and pieces and answer.emitted == 0 and answer.through < 0 and not answer.final:
+    is_first = answer.emitted == 0 and answer.through < 0
+    if says_nothing and pieces and is_first and not answer.final:
         made = normalize.silence(facts, pieces)
     elif says_nothing:
         # What follows the end of a response: an `end`, a terminator, a keep-alive.
         batch.duplicates += len(pieces)
-    elif answer.final or (answer.through >= 0 and not made.complete):
+    elif answer.final or not (is_first or made.complete):
         # Not a further response, only what came after the end of the last one.
-        made = normalize.Normalized(dead_letters=[letters.late(pieces, facts)])
+        made = normalize.Normalized(dead_letters=[_too_late(pieces, facts, answer)])
     batch.take(made, index)
     if answer.numbered:
         reaches = [piece.seq for piece in pieces if piece.seq is not None]
@@ -73,45 +75,42 @@ def _take_body(share: Share, answer: Answer, batch: Batch) -> None:
     capture = share.body
     assert capture is not None
     if answer.outcome != "ready":
-        if capture.kind == "response" and answer.through > 0:
-            letter = letters.already_recorded(share.pieces, share.facts, source="its stream", place=capture.source)
-            batch.dead_letters.append((share.index, letter))
-        else:
+        if answer.body:
             batch.duplicates += 1
+        else:
+            letter = letters.already_recorded(share.pieces, share.facts, source="its stream")
+            batch.dead_letters.append((share.index, letter))
         return
     read = normalize.request if capture.kind == "request" else normalize.response
     batch.take(_guarded(lambda: read(capture), share.pieces, share.facts), share.index)
     fragments = [unpack(packed) for packed in answer.fragments]
     waiting = in_order(fragments)
     batch.duplicates += sum(len(fragment.pieces) for fragment in fragments) - len(waiting)
-    _displace(waiting, share, batch)
-    batch.closes.append(Close(key=share.key, through=0, emitted=1, final=True, claim=answer.claim))
+    if waiting:
+        batch.dead_letters.append((share.index, _too_late(waiting, share.facts, answer)))
+    batch.closes.append(Close(key=share.key, through=-1, emitted=1, final=True, claim=answer.claim))
 
 
-def _displace(pieces: Sequence[Piece], share: Share, batch: Batch) -> None:
-    """Pieces of a call whose whole body came: the body is the record, they are kept aside."""
-    if pieces:
-        first = share.pieces[0]
-        letter = letters.already_recorded(pieces, share.facts, source="a whole body", place=letters.coordinates(first))
-        batch.dead_letters.append((share.index, letter))
+def _too_late(pieces: Sequence[Piece], facts: CallFacts, answer: Answer) -> DeadLetter:
+    """Pieces that no record can hold any more: a whole body is the record, or what they belong to is out."""
+    if answer.body:
+        return letters.already_recorded(pieces, facts, source="a whole body")
+    return letters.late(pieces, facts)
 
 
 def _take_pieces(share: Share, offer: Offer, answer: Answer, batch: Batch) -> None:
     pieces = offer.pieces
     late = _late_pieces(pieces, answer)
     if late:
-        batch.dead_letters.append((share.index, letters.late(late, share.facts)))
+        batch.dead_letters.append((share.index, _too_late(late, share.facts, answer)))
     if answer.outcome == "ready":
         lost = {id(piece) for piece in late}
         own = Fragment(share.facts, tuple([piece for piece in pieces if id(piece) not in lost] if late else pieces))
         # Most often the share's own fragment is the last of those that the store held.
         held = [unpack(packed) for packed in answer.fragments if late or packed != offer.append.packed]
         emit(answer, [*held, own], batch, index=share.index)
-    elif answer.outcome == "duplicate":
+    elif answer.outcome == "duplicate" or (answer.body and all(piece.kind == "end" for piece in pieces)):
         batch.duplicates += len(pieces) - len(late)
-    elif answer.outcome == "claimed" and any(one.final and one.key == answer.key for one in batch.closes):
-        # By the whole body that stands before them in this very batch: its close forgets them.
-        _displace(pieces, share, batch)
     else:
         batch.waiting[answer.key] = answer.emitted
 
@@ -154,7 +153,7 @@ def _is_late(piece: Piece, answer: Answer) -> bool:
     closed = answer.final and answer.outcome == "duplicate"
     if not is_step(piece, numbered=answer.numbered):
         # Nothing tells whether it was in what was emitted: better a dead letter too many than a piece that vanishes.
-        return closed and piece.kind == "stream"
+        return closed and piece.kind != "end"
     if piece.kind == "end":
         return False
     reach = reach_of(piece)

@@ -27,12 +27,12 @@ def late(pieces: Sequence[Piece], facts: CallFacts) -> DeadLetter:
     return unreadable(error, pieces, facts)
 
 
-def already_recorded(pieces: Sequence[Piece], facts: CallFacts, *, source: str, place: Coordinates) -> DeadLetter:
+def already_recorded(pieces: Sequence[Piece], facts: CallFacts, *, source: str) -> DeadLetter:
     """What came both as a stream and as a whole body. source: what the record was made of."""
     error = HeadraceError(
         f"the call's response was recorded from {source}",
         code="already_recorded",
-        place=place_of(place),
+        place=_place(pieces[0]),
         fix="send the stream or the whole body, not both",
     )
     return unreadable(error, pieces, facts)
@@ -47,9 +47,9 @@ def fault(raised: Exception, pieces: Sequence[Piece], facts: CallFacts) -> DeadL
 def unreadable(
     error: HeadraceError, pieces: Sequence[Piece], facts: CallFacts, cause: BaseException | None = None
 ) -> DeadLetter:
-    """Pieces with their bytes: JSON events a line each, slices as they were cut."""
+    """Pieces with their bytes: JSON events a line each, slices as they were cut; of an `error` its message."""
     separator = b"\n" if pieces[0].form == "json" else b""
-    value = separator.join([piece.payload for piece in pieces])
+    value = separator.join([piece.payload or (piece.message or "").encode() for piece in pieces])
     return records.dead_letter(error, [coordinates(piece) for piece in pieces], value, facts=facts, cause=cause)
 
 

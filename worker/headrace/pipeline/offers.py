@@ -22,7 +22,7 @@ from headrace.reassembly.pieces import (
     reach_of,
 )
 from headrace.reassembly.signs import Signs, ends_alone
-from headrace.reassembly.store import Append, Position
+from headrace.reassembly.store import UNIT, Append, Position
 
 _SECOND = 1_000_000
 
@@ -75,7 +75,7 @@ class Offers:
             "grace": self._patience.grace,
         }
         if share.body is not None:
-            return Offer(Append(packed=None, last=0, hard=0, whole=True, **common))
+            return Offer(Append(packed=None, last=UNIT, hard=UNIT, whole=True, **common))
         fragment = Fragment(share.facts, tuple(in_order([Fragment(share.facts, tuple(share.pieces))])))
         batch.duplicates += len(share.pieces) - len(fragment.pieces)
         ends = self._ends(share, fragment.pieces)
@@ -94,6 +94,7 @@ class Offers:
         ends = {
             "seqs": runs,
             "last": last,
+            "loose": _loose(pieces) if numbered and len(seqs) < len(pieces) else -1,
             "count": max(counts, default=None),
             "ended": any(piece.seq is None for piece in pieces if piece.kind != "stream"),
         }
@@ -114,3 +115,8 @@ class Offers:
         else:
             ends["whole"] = last >= 0 and (ends["ended"] or ends["hard"] == last)
         return ends
+
+
+def _loose(pieces: Sequence[Piece]) -> int:
+    """The highest offset of pieces without a number, their `end` left out."""
+    return max([piece.offset for piece in pieces if is_step(piece, numbered=False) and piece.seq is None], default=-1)

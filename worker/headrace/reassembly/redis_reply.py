@@ -30,6 +30,7 @@ class Header(msgspec.Struct, frozen=True, array_like=True):
     deadline: int = 0
     again: bool = False
     merge_from: int = -1
+    body: bool = False
 
 
 _decode = msgspec.msgpack.Decoder(Header).decode
@@ -61,6 +62,7 @@ def answer_of(key: StateKey, header: Header, reply: Sequence[bytes]) -> Answer:
         limit=header.limit,
         emitted=header.emitted,
         final=header.final,
+        body=header.body,
         numbered=header.numbered,
         late=header.late,
         kept=header.kept,

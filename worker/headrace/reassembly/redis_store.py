@@ -217,6 +217,7 @@ class RedisStore:
             append.whole,
             self._open_ttl,
             self._tombstone_ttl,
+            append.loose,
         )
         fragment = () if append.packed is None else (append.packed,)
         return self._link.evalsha("append", self._state_keys(member), _encode(share), *fragment)

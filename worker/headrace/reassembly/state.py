@@ -14,9 +14,9 @@ from typing import Literal
 
 import msgspec
 
-from headrace.reassembly.store import UNKNOWN_RECORDS, Answer, Append, Close, Position, StateKey
+from headrace.reassembly.spans import Interval, beyond, holes, overlap, union
+from headrace.reassembly.store import MAX_ORDER, UNIT, UNKNOWN_RECORDS, Answer, Append, Close, Position, StateKey
 
-Interval = tuple[int, int]
 Verdict = Literal["open", "ready", "claimed", "duplicate"]
 
 Due = Literal["ready", "again", "wait", "gone"]
@@ -25,6 +25,9 @@ OPEN, CLAIMED, CLOSED = 0, 1, 2
 
 #: ``source`` of a state whose unnumbered pieces came from several partitions: their offsets do not compare.
 MIXED = "*"
+
+#: ``source`` of a state that a whole body has claimed or closed: no piece was ever emitted of it, whatever its order.
+BODY = "="
 
 
 class Tombstone(msgspec.Struct, frozen=True, array_like=True):
@@ -43,7 +46,7 @@ class State(msgspec.Struct):
     """A state that is not absent.
 
     through, log_through: how far closed segments were emitted, by sequence number and by offset.
-    source: where unnumbered pieces come from: "" for nowhere yet, a partition, or MIXED.
+    source: where unnumbered pieces come from: "" for nowhere yet, a partition, or MIXED; BODY where they do not count.
     gaps: sequence numbers before the end of an emitted segment that were never part of one.
     intervals: sequence numbers of this segment, past ``through``. loose: unnumbered pieces past ``log_through``
     (past ``log_limit`` while claimed) are held.
@@ -88,6 +91,11 @@ class State(msgspec.Struct):
         return self.intervals[-1][1] if self.intervals else self.through
 
     @property
+    def compares(self) -> bool:
+        """Whether offsets of unnumbered pieces say what came before what."""
+        return self.source not in (MIXED, BODY)
+
+    @property
     def complete(self) -> bool:
         """Whether the segment can be emitted without waiting."""
         if self.final:
@@ -96,7 +104,7 @@ class State(msgspec.Struct):
             if len(self.intervals) != 1 or self.intervals[0][0] != self.through + 1:
                 return False
             return self.top + 1 >= self.count if self.count >= 0 else self.hard == self.top
-        return self.source != MIXED and self.log_top > self.log_through and self.log_hard >= self.log_top
+        return self.compares and self.log_top > self.log_through and self.log_hard >= self.log_top
 
     @property
     def deadline(self) -> int:
@@ -116,10 +124,10 @@ class State(msgspec.Struct):
         """The answer without its fragments. again: "ready" of a claim made earlier."""
         if self.numbered:
             through, limit, top = self.through, self.limit, self.top
-        elif self.source == MIXED:
-            through, limit, top = -1, -1, -1
-        else:
+        elif self.compares:
             through, limit, top = self.log_through, self.log_limit, self.log_top
+        else:
+            through, limit, top = -1, -1, -1
         ready = verdict == "ready"
         return Answer(
             key=key,
@@ -128,6 +136,7 @@ class State(msgspec.Struct):
             limit=limit if ready and (again or limit < top) else -1,
             emitted=self.emitted,
             final=self.final,
+            body=self.source == BODY,
             numbered=self.numbered,
             late=tuple(late),
             kept=kept,
@@ -140,10 +149,10 @@ class State(msgspec.Struct):
         """Apply an append. ``held`` has grown by one if the caller must store the share's fragment."""
         late = overlap(share.seqs, self.gaps)
         if self.final:
-            return self.answer(key, "duplicate", late)
-        if self.status == CLOSED:
+            return self._duplicate(key, share, late)
+        if self.status == CLOSED or (self.status == OPEN and is_body(share)):
             if not self.is_news(share, self.through, self.log_through):
-                return self.answer(key, "duplicate", late)
+                return self._duplicate(key, share, late)
             self.status = OPEN
         if self.status == CLAIMED:
             return self._take_claimed(key, share, late)
@@ -154,6 +163,14 @@ class State(msgspec.Struct):
         if share.whole:
             self._limit_to(share)
         return self.answer(key, "ready", late)
+
+    def _duplicate(self, key: StateKey, share: Append, late: list[Interval]) -> Answer:
+        """The answer to what cannot be of any segment."""
+        answer = self.answer(key, "duplicate", late)
+        if self.numbered or (not share.seqs and self.source in ("", source_of(share.position))):
+            return answer
+        # Numbers do not compare with the offsets that were emitted, nor do offsets of another partition.
+        return msgspec.structs.replace(answer, through=-1)
 
     def _take_claimed(self, key: StateKey, share: Append, late: list[Interval]) -> Answer:
         news = self.is_news(share, self.limit, self.log_limit)
@@ -174,12 +191,13 @@ class State(msgspec.Struct):
 
     def is_news(self, share: Append, through: int, log_through: int) -> bool:
         """Whether the share has anything past these places."""
-        if share.seqs:
-            return share.seqs[-1][1] > through
-        if share.last > 0:
-            return self.source not in ("", source_of(share.position)) or share.last > log_through
-        if share.last == 0:
-            return max(through, log_through) < 0
+        if share.seqs and share.seqs[-1][1] > through:
+            return True
+        loose = share.loose if share.seqs else share.last
+        if loose >= 0:
+            return self.source not in ("", source_of(share.position)) or loose > log_through
+        if share.last == UNIT:
+            return self.source != BODY and self.emitted == 0 and max(through, log_through) < 0
         return self.numbered and share.count is not None and share.count > through + 1
 
     def _covers(self, share: Append) -> bool:
@@ -187,6 +205,8 @@ class State(msgspec.Struct):
         return (
             claim is not None
             and claim.round == 0
+            # Pieces around a whole body do not read its claim again, nor a body that of its stream.
+            and (self.source == BODY) == is_body(share)
             and (claim.topic, claim.partition) == (position.topic, position.partition)
             and share.first_offset <= claim.offset <= position.offset
         )
@@ -201,7 +221,7 @@ class State(msgspec.Struct):
         return (
             claim is not None
             and share.packed is None
-            and share.last != 0
+            and share.last != UNIT
             and (claim.topic, claim.partition) == (position.topic, position.partition)
             and position.offset < claim.offset
         )
@@ -211,8 +231,11 @@ class State(msgspec.Struct):
             self.numbered = True
             self.intervals = union(self.intervals, beyond(share.seqs, self.through))
             self.hard = max(self.hard, share.hard if share.hard > self.through else -1)
+            if share.loose >= 0:
+                self._merge_log(share, share.loose, self.is_news(share, MAX_ORDER, log_through))
         else:
-            self._merge_log(share, log_through)
+            self._merge_log(share, share.last, self.is_news(share, self.top, log_through))
+            self.log_hard = max(self.log_hard, share.hard, share.position.offset if share.ended else -1)
         if share.count is not None:
             self.count = share.count
         self.soft = self.soft or ((share.soft or share.ended) and soft)
@@ -223,13 +246,13 @@ class State(msgspec.Struct):
         if share.packed is not None:
             self.held += 1
 
-    def _merge_log(self, share: Append, log_through: int) -> None:
-        self.loose = self.loose or self.is_news(share, self.top, log_through)
-        if share.last != 0:
+    def _merge_log(self, share: Append, last: int, news: bool) -> None:
+        """Note pieces without a number up to ``last``."""
+        self.loose = self.loose or news
+        if last != UNIT and self.source != BODY:
             here = source_of(share.position)
             self.source = here if self.source in ("", here) else MIXED
-        self.log_top = max(self.log_top, share.last)
-        self.log_hard = max(self.log_hard, share.hard, share.position.offset if share.ended else -1)
+        self.log_top = max(self.log_top, last)
 
     # Claiming
 
@@ -246,11 +269,14 @@ class State(msgspec.Struct):
         """A whole share ends its segment, though pieces past it may be held already."""
         if share.seqs:
             self.limit = min(self.limit, share.seqs[-1][1])
-        elif share.last > 0:
+        elif share.last >= 0 and (self.numbered or not self.compares):
+            pass  # Its offsets hold nothing back here.
+        elif share.last >= 0:
             self.log_limit = min(self.log_limit, share.last)
             self.loose = self.log_top > self.log_limit
         else:
             self.settles = True
+            self.source = BODY if is_body(share) else self.source
         if self.limit < self.top or self.loose:
             self.settled = 0
         self._note_gaps()
@@ -258,7 +284,12 @@ class State(msgspec.Struct):
     def _show(self) -> None:
         """All that is held is given out with a "ready"; a limit holds back only what compares with it."""
         self.answered = self.held
-        self.loose = self.loose and not self.numbered and self.source != MIXED
+        if self.numbered or not self.compares:
+            self.loose, self.log_limit = False, self.log_top
+        if self.numbered and self.limit < 0:
+            self.limit = self.top  # No number was claimed, so none holds those back that came since.
+        if self.limit >= self.top and not self.loose:
+            self.settled = self.answered
         self._note_gaps()
 
     def _note_gaps(self) -> None:
@@ -296,7 +327,7 @@ class State(msgspec.Struct):
         """Cut the emitted segment off. Returns how many of the first fragments go; None: nothing was done."""
         if self.status != CLAIMED or (close.claim is not None and close.claim != self.claim):
             return None
-        reached = close.through
+        reached = -1 if self.source == BODY else close.through
         if close.leftover is None:
             # All that the claim reached was shown and dealt with, pieces that are no stream pieces included.
             reached = max(reached, self.limit if self.numbered else self.log_limit)
@@ -315,7 +346,7 @@ class State(msgspec.Struct):
             self.log_through = max(self.log_through, self.log_limit)
         else:
             self.log_through = max(self.log_through, min(reached, self.log_top))
-            self.loose = self.loose and (self.source == MIXED or self.log_top > self.log_through)
+            self.loose = self.loose and (not self.compares or self.log_top > self.log_through)
         self.intervals = beyond(self.intervals, self.through)
         self.gaps = [gap for gap in self.gaps if gap[0] <= self.through]
         self.hard = self.hard if self.hard > self.through else -1
@@ -354,6 +385,11 @@ def from_tombstone(stone: Tombstone) -> State:
     )
 
 
+def is_body(share: Append) -> bool:
+    """Whether the share is a whole body, and not pieces or a unit that brings nothing of its own."""
+    return share.last == share.hard == UNIT
+
+
 def is_committed(offset: int, round_: int, committed: tuple[int, int]) -> bool:
     """Whether the commit of a claim made there is part of ``committed``: (next offset to read, round)."""
     return offset < committed[0] or (offset == committed[0] and 0 < round_ <= committed[1])
@@ -362,39 +398,3 @@ def is_committed(offset: int, round_: int, committed: tuple[int, int]) -> bool:
 def source_of(position: Position) -> str:
     """Name of the position's partition."""
     return f"{position.topic}|{position.partition}"
-
-
-def union(left: list[Interval], right: list[Interval]) -> list[Interval]:
-    """Both, sorted and merged where they touch."""
-    merged: list[Interval] = []
-    for low, high in sorted(left + right):
-        if merged and low <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
-        else:
-            merged.append((low, high))
-    return merged
-
-
-def beyond(intervals: tuple[Interval, ...] | list[Interval], through: int) -> list[Interval]:
-    """The part of the intervals past ``through``."""
-    return [(max(low, through + 1), high) for low, high in intervals if high > through]
-
-
-def holes(intervals: list[Interval], base: int) -> list[Interval]:
-    """What is missing from ``base`` to the end of the intervals."""
-    missing: list[Interval] = []
-    for low, high in intervals:
-        if low > base:
-            missing.append((base, low - 1))
-        base = high + 1
-    return missing
-
-
-def overlap(left: tuple[Interval, ...], right: list[Interval]) -> list[Interval]:
-    """What both have."""
-    return [
-        (max(low, other_low), min(high, other_high))
-        for low, high in left
-        for other_low, other_high in right
-        if low <= other_high and other_low <= high
-    ]

@@ -18,8 +18,7 @@ Two kinds of order. A state is *numbered* once a piece with a sequence number re
 orders (``last``, ``hard``, ``through``, ``limit``) are sequence numbers, and pieces without a number are carried
 along. Otherwise orders are offsets, and offsets compare only within one input partition: a call whose unnumbered
 pieces, or their `end`, come from several is never ready by itself, it is due, and ``through`` and ``limit`` are
--1 for it. Order 0 without a sequence number means a whole unit (a request, a whole body) and compares with
-everything.
+-1 for it. A whole unit (a request, a whole body) has the order UNIT.
 
 Deadlines are stream time, in microseconds, per input partition: `due` asks for states whose last piece is
 older than the state's patience. Nothing here reads a clock. A state belongs to the partition its last share
@@ -43,6 +42,9 @@ FOREVER = 2**63 - 1
 
 #: The largest sequence number or offset a store keeps exactly (Redis computes in doubles).
 MAX_ORDER = LARGEST_SEQ
+
+#: The order of a whole unit (a request, a whole body): not a place in a stream, it compares with everything.
+UNIT = -2
 
 #: Added to ``emitted`` where a segment was emitted but its `Close` was lost, so that nobody can know how many
 #: records it gave: ordinals of the next segment never meet those of this one.
@@ -77,8 +79,11 @@ class Append(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     first_offset: first offset of this share in ``position``'s partition; ``position.offset`` is its last.
     packed: the packed fragment; None when the share is the whole unit (``whole``) and need not be stored.
     seqs: merged inclusive intervals of sequence numbers in the share; empty when pieces are unnumbered.
-    last: highest order in the share: its last seq, or its last offset when unnumbered; 0 for a whole unit.
-    hard: order of the last piece that ends the protocol's stream: its seq, or its offset when unnumbered.
+    last: highest order in the share: its last seq, or its last offset when unnumbered; UNIT for a whole unit; -1
+    where there is none (an `end` alone).
+    hard: order of the last piece that ends the protocol's stream: its seq, or its offset when unnumbered; UNIT for a
+    whole body. A unit without it brings nothing of its own: it only claims what is there.
+    loose: highest offset of pieces without a number beside numbered ones, their `end` left out; -1 when there is none.
     soft: some piece says only trailers follow (or an `end` without count on a numbered stream).
     count: number of pieces the `end` capture announced.
     ended: an `end` or `error` capture without a number came. It makes an unnumbered state that has pieces
@@ -99,6 +104,7 @@ class Append(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     seqs: tuple[tuple[int, int], ...] = ()
     last: int = -1
     hard: int = -1
+    loose: int = -1
     soft: bool = False
     count: int | None = None
     ended: bool = False
@@ -123,6 +129,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     emitted: records that closed segments of this state gave: the ordinal of the next one.
     final: the state was closed for good (see Close.final): on "duplicate", pieces past ``through`` are late; on
     "ready", so are all pieces: they came between the final claim and its close.
+    body: a whole body has claimed or closed the state: no piece of a stream was or will be emitted, and ``through``
+    speaks of those that were kept aside. (So where a body's own append is told False, its stream was there first.)
     numbered: whether ``through`` and ``limit`` are sequence numbers; pieces without one are then not subject to
     them. False: offsets.
     late: intervals of the share's seqs that are at or before the end of an emitted segment but were never part
@@ -139,6 +147,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     limit: int = -1
     emitted: int = 0
     final: bool = False
+    body: bool = False
     numbered: bool = False
     late: tuple[tuple[int, int], ...] = ()
     kept: bool = True

@@ -15,7 +15,7 @@ end
 local state, foreign = load_state(asked.ident)
 if foreign then return foreign end
 if not state or is_stale(state) then return {cmsgpack.pack({asked.ident, 'stale'})} end
-local reached = asked.through
+local reached = state.source == BODY and -1 or asked.through
 if not leftover then reached = math.max(reached, state.numbered and state.limit or state.log_limit) end
 state.emitted = asked.emitted
 drop_fragments(state, cut(state, reached, asked.final, leftover ~= nil))

@@ -5,7 +5,9 @@
 
 local VERSION = 1
 local OPEN, CLAIMED, CLOSED = 0, 1, 2
-local MIXED = '*'
+local MIXED, BODY = '*', '='
+local UNIT = -2
+local MAX_ORDER = 9007199254740991
 local UNKNOWN_RECORDS = 1048576
 
 -- What is packed, in order (literal tables: they cost Redis half of what loops over names would):
@@ -120,6 +122,10 @@ local function top(state)
   return newest and newest[2] or state.through
 end
 
+local function compares(state)
+  return state.source ~= MIXED and state.source ~= BODY
+end
+
 local function complete(state)
   if state.final then return true end
   if state.numbered then
@@ -127,7 +133,7 @@ local function complete(state)
     if state.count >= 0 then return top(state) + 1 >= state.count end
     return state.hard == top(state)
   end
-  return state.source ~= MIXED and state.log_top > state.log_through and state.log_hard >= state.log_top
+  return compares(state) and state.log_top > state.log_through and state.log_hard >= state.log_top
 end
 
 local function deadline(state)
@@ -140,14 +146,15 @@ local function answer(state, outcome, options)
   local through, limit, reach = -1, -1, -1
   if state.numbered then
     through, limit, reach = state.through, state.limit, top(state)
-  elseif state.source ~= MIXED then
+  elseif compares(state) and not options.elsewhere then
     through, limit, reach = state.log_through, state.log_limit, state.log_top
   end
   local ready = outcome == 'ready'
   if not (ready and (options.again or limit < reach)) then limit = -1 end
   local reply = {cmsgpack.pack({state.ident, outcome, through, limit, state.emitted, state.final, state.numbered,
     options.late or {}, options.kept ~= false, state.status, state.home, state.claim_offset, state.claim_round,
-    state.due_since or deadline(state), options.again or false, options.merge_from or -1})}
+    state.due_since or deadline(state), options.again or false, options.merge_from or -1,
+    state.source == BODY})}
   if ready and state.held > 0 then
     local fragments = redis.call('LRANGE', KEYS[2], 0, -1)
     if #fragments ~= state.held then return nil end
@@ -175,7 +182,10 @@ end
 
 local function show(state)
   state.answered = state.held
-  state.loose = state.loose and not state.numbered and state.source ~= MIXED
+  if state.numbered or not compares(state) then state.loose, state.log_limit = false, state.log_top end
+  -- Where no number was claimed, none holds those back that came since.
+  if state.numbered and state.limit < 0 then state.limit = top(state) end
+  if state.limit >= top(state) and not state.loose then state.settled = state.answered end
   note_gaps(state)
 end
 
@@ -197,7 +207,7 @@ local function cut(state, reached, final, leftover)
     state.log_through = math.max(state.log_through, state.log_limit)
   else
     state.log_through = math.max(state.log_through, math.min(reached, state.log_top))
-    state.loose = state.loose and (state.source == MIXED or state.log_top > state.log_through)
+    state.loose = state.loose and (not compares(state) or state.log_top > state.log_through)
   end
   state.intervals = beyond(state.intervals, state.through)
   local gaps = {}
