@@ -211,6 +211,13 @@ def test_a_stream_in_snake_case_folds_to_snake_case() -> None:
     assert folded.body["candidates"] == [{"content": {"parts": [{"text": "ab"}]}, "finish_reason": "STOP"}]
 
 
+def test_a_body_with_a_key_in_both_spellings_unfolds_and_folds_back() -> None:
+    body = {**chunk({"text": "a few words that are cut into several chunks"}), "promptFeedback": {"blockReason": "A"}}
+    body["prompt_feedback"] = {"blockReason": "B"}
+    (one,) = CODEC.fold(CODEC.unfold(body))
+    assert (one.body, one.stray) == (body, [])
+
+
 def test_what_no_response_can_take_is_stray() -> None:
     strays = ["half a chu", 7, {"type": "ping"}, {}]
     folded = fold(chunk({"text": "a"}), *strays, "[DONE]", chunk(finishReason="STOP"))

@@ -463,6 +463,33 @@ def test_what_is_no_frame_is_stray() -> None:
     assert CODEC.fold(["x"])[0].stray == ["x"]
 
 
+TURNS = {"turns": [{"parts": [{"text": "a"}]}], "turn_complete": False}
+
+
+@pytest.mark.parametrize(
+    ("frame", "again"),
+    [
+        ({"client_content": TURNS, "clientContent": TURNS}, {"client_content": TURNS}),
+        ({"realtimeInput": {"activityEnd": {}, "activity_end": 1}}, {"realtimeInput": {"activity_end": 1}}),
+    ],
+)
+def test_a_key_in_both_spellings_is_said_once_and_the_second_is_stray(frame: Any, again: Any) -> None:
+    (one,) = CODEC.fold([client(**frame)])
+    assert one.stray == [client(**again)]
+    (back,) = CODEC.fold(CODEC.unfold(one.body))
+    assert back.body == one.body
+    assert len(one.body["turn"]) == 1
+
+
+@pytest.mark.parametrize("key", ["turn_complete", "model_turn", "input_transcription"])
+def test_a_second_spelling_in_server_content_changes_nothing(key: str) -> None:
+    first: dict[str, Any] = {"modelTurn": {"parts": [{"text": "a"}]}, "inputTranscription": {}, "turnComplete": True}
+    (one,) = CODEC.fold([content(**first, **{key: {"text": "b"}})])
+    (alone,) = CODEC.fold([content(**first)])
+    assert (one.body, one.complete) == (alone.body, alone.complete)
+    assert one.stray == [content(**{key: {"text": "b"}})]
+
+
 def test_context_updates_and_frames_of_odd_types_are_data() -> None:
     update = {"contextUpdate": {"tools": {}}}
     record = read(turn(client(**update), server(toolCall="x"), server(setupComplete={}), spoke({"text": "A"})).body)

@@ -18,7 +18,8 @@ _FIRST = "promptFeedback"
 def unfold(body: dict[str, Json]) -> list[Json]:
     """Chunks that fold back to an equal body: a few words or one part a chunk, the rest with the last.
 
-    A body that cannot be cut (an error, no candidates, candidates without an index) is one chunk, itself.
+    A body that cannot be cut (an error, no candidates, candidates without an index, a key in both spellings, which
+    would be one and the same in chunks of their own) is one chunk, itself.
     """
     camel, snaked = keys.to_camel(body, RESPONSE)
     if not _is_regular(camel) or any(step.isdigit() for path in snaked for step in path.split(".")):
@@ -41,7 +42,7 @@ def unfold(body: dict[str, Json]) -> list[Json]:
 def _is_regular(body: Mapping[str, Json]) -> bool:
     """Whether every candidate can be told in a chunk of its own."""
     candidates = body.get("candidates")
-    if type(candidates) is not list or not candidates:
+    if type(candidates) is not list or not candidates or not RESPONSE.underscored.isdisjoint(body):
         return False
     if not all(type(candidate) is dict for candidate in candidates):
         return False

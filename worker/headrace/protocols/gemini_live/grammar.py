@@ -37,28 +37,25 @@ TRANSCRIPTS = ("inputTranscription", "outputTranscription", "interimInputTranscr
 MEDIA = ("audio", "video", "mediaChunks")
 REALTIME_MARKS = ("audioStreamEnd", "activityStart", "activityEnd")
 
+REALTIME_INPUT = Node(
+    "text audioStreamEnd", audio=BLOB, video=BLOB, mediaChunks=BLOB, activityStart=Node(), activityEnd=Node()
+)
+SERVER_CONTENT = Node(
+    " ".join(FLAGS),
+    modelTurn=CONTENT,
+    groundingMetadata=GROUNDING,
+    urlContextMetadata=URL_CONTEXT,
+    **dict.fromkeys(TRANSCRIPTS, TRANSCRIPTION),
+)
 _CLIENT = {
     "clientContent": Node("turnComplete", turns=CONTENT),
-    "realtimeInput": Node(
-        "text audioStreamEnd",
-        audio=BLOB,
-        video=BLOB,
-        mediaChunks=BLOB,
-        activityStart=Node(),
-        activityEnd=Node(),
-    ),
+    "realtimeInput": REALTIME_INPUT,
     "toolResponse": Node(functionResponses=FUNCTION_RESPONSE),
     "contextUpdate": Node(systemInstruction=CONTENT, tools=Node(tools=TOOL)),
 }
 _SERVER = {
     "setupComplete": Node("sessionId", voiceConsentSignature=Node("signature")),
-    "serverContent": Node(
-        " ".join(FLAGS),
-        modelTurn=CONTENT,
-        groundingMetadata=GROUNDING,
-        urlContextMetadata=URL_CONTEXT,
-        **dict.fromkeys(TRANSCRIPTS, TRANSCRIPTION),
-    ),
+    "serverContent": SERVER_CONTENT,
     "toolCall": Node(functionCalls=FUNCTION_CALL),
     "toolCallCancellation": Node("ids"),
     "usageMetadata": USAGE,

@@ -9,6 +9,7 @@ resumption handle) belongs to it as long as the client has not spoken again. A s
 at its end is a turn that is not complete.
 
 Dropped, because they say nothing: a serverContent without fields, and interim transcriptions that a later one replaced.
+A frame that has a key twice, once with underscores, says it once: what comes under the second spelling is stray.
 """
 
 from __future__ import annotations
@@ -19,7 +20,16 @@ from collections.abc import Callable, Mapping, Sequence
 from headrace.errors import HeadraceError
 from headrace.json_text import Json, loads
 from headrace.protocols.codec import Folded
-from headrace.protocols.gemini_live.grammar import CLIENT_KEYS, FLAGS, FRAME, MEDIA, SERVER_KEYS, TRANSCRIPTS
+from headrace.protocols.gemini_live.grammar import (
+    CLIENT_KEYS,
+    FLAGS,
+    FRAME,
+    MEDIA,
+    REALTIME_INPUT,
+    SERVER_CONTENT,
+    SERVER_KEYS,
+    TRANSCRIPTS,
+)
 from headrace.protocols.gemini_live.turn import Turn
 from headrace.protocols.google import keys
 from headrace.protocols.google.folding import is_plain
@@ -97,10 +107,19 @@ class Session:
         elif key in _SENT_BY[side]:
             closes = key not in _TRAILERS and key != "setupComplete"
             self._of(side, key).put(side, key, value, closes=closes)
+        elif key in FRAME.underscored:
+            self._refuse(side, {key: value})
         else:
             self._of(side, key).put(side, "frame", {key: value}, closes=True)
 
+    def _refuse(self, side: str, again: dict[str, Json]) -> None:
+        """What a frame says again under the other spelling of a key, which proto-JSON forbids."""
+        self.stray.append({"from": side, "frame": again})
+
     def _take_content(self, key: str, value: Json) -> None:
+        if key in SERVER_CONTENT.underscored:
+            self._refuse("server", {"serverContent": {key: value}})
+            return
         turn = self._of("server", key)
         if key == "modelTurn" and type(value) is dict and type(value.get("parts", [])) is list:
             turn.speak(value, self._frame)
@@ -115,6 +134,9 @@ class Session:
             turn.put("server", "serverContent", {key: value}, closes=True)
 
     def _take_input(self, key: str, value: Json) -> None:
+        if key in REALTIME_INPUT.underscored:
+            self._refuse("client", {"realtimeInput": {key: value}})
+            return
         turn = self._of("client", key)
         chunks = value if key == "mediaChunks" and type(value) is list else [value]
         for chunk in chunks:
