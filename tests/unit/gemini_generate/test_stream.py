@@ -218,6 +218,33 @@ def test_a_body_with_a_key_in_both_spellings_unfolds_and_folds_back() -> None:
     assert (one.body, one.stray) == (body, [])
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {**chunk({"text": "c"}), "modelVersion": "m2"},
+        {**chunk({"text": "c"}), "candidates": {"0": 1}},
+        {**chunk({"text": "c"}), "usageMetadata": None},
+        {**chunk({"text": "c"}), "usageMetadata": "none"},
+        {**chunk({"text": "c"}), "note": 1},
+        chunk({"text": "c", "thought": True}),
+        chunk({"text": 1}),
+        chunk({"text": "c"}, {"text": "d"}),
+        chunk({"text": "c"}, index=False),
+        chunk({"text": "c"}, index=1.0),
+        chunk({"text": "c"}, tokenCount=True),
+    ],
+)
+def test_an_odd_chunk_among_like_ones_counts_as_it_does_alone(odd: Any) -> None:
+    like = [{**chunk({"text": text}), "usageMetadata": {"totalTokenCount": at}} for at, text in enumerate("abefg")]
+    events = [*like[:3], odd, *like[3:]]
+    changing = [{**event, f"x{at}": 0} if event is not odd else event for at, event in enumerate(events)]
+    (one, *more), (other, *others) = CODEC.fold(events), CODEC.fold(changing)
+    added = [f"x{at}" for at in range(len(events))]
+    assert dumps(one.body) == dumps({key: value for key, value in other.body.items() if key not in added})
+    assert (one.stray, one.events, one.complete) == (other.stray, other.events, other.complete)
+    assert [each.body for each in more] == [each.body for each in others]
+
+
 def test_what_no_response_can_take_is_stray() -> None:
     strays = ["half a chu", 7, {"type": "ping"}, {}]
     folded = fold(chunk({"text": "a"}), *strays, "[DONE]", chunk(finishReason="STOP"))

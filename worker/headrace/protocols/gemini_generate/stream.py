@@ -10,7 +10,8 @@ add. A field nobody knows keeps its last value; earlier values that differ go to
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from operator import itemgetter
 from typing import Any
 
 from headrace.errors import HeadraceError
@@ -112,7 +113,7 @@ class _Response:
             if key == "candidates" and type(value) is list:
                 self._add_candidates(value)
             elif key == "usageMetadata" and type(value) is dict:
-                self._add_usage(value)
+                self.add_usage(value)
             elif value is None:
                 body.setdefault(key, None)
             elif key in _RUNNING:
@@ -127,8 +128,7 @@ class _Response:
         candidate, part = _only_text(event)
         if candidate is None or not newest <= _NEWEST or not _CHUNK.issuperset(event):
             return False
-        index = candidate.get("index", 0)
-        known = self._candidates.get(index) if type(index) is int else None
+        known = self.candidate(candidate)
         if known is None or not known.fold.take_texts(part, stretch.values(_TEXT)):
             return False
         self.count += len(stretch)
@@ -137,6 +137,11 @@ class _Response:
             self.add({key: last[key] for key in event if key in newest}, last)
             self.count -= 1
         return True
+
+    def candidate(self, wire: dict[str, Json]) -> _Candidate | None:
+        """What came of the only candidate of a chunk."""
+        index = wire.get("index", 0)
+        return self._candidates.get(index) if type(index) is int else None
 
     def _add_candidates(self, candidates: list[Json]) -> None:
         self._has_candidates = True
@@ -154,7 +159,7 @@ class _Response:
                 candidate = self._candidates[place] = _Candidate()
             candidate.add(value, self._superseded)
 
-    def _add_usage(self, usage: dict[str, Json]) -> None:
+    def add_usage(self, usage: dict[str, Json]) -> None:
         """Running totals: the last value of each field counts, and a chunk without them erases nothing."""
         if self._usage is None:
             self._usage = dict(usage)
@@ -191,6 +196,71 @@ class _Response:
         return _is_blocked(self.body)
 
 
+class _Run:
+    """Chunks that add to one text, and are like the first of them but for text and usage: nearly all of a stream."""
+
+    __slots__ = ("_fold", "_has_usage", "_like", "_of_chunk", "_of_content", "_of_wire", "_response")
+
+    def __init__(self, response: _Response, event: dict[str, Json], wire: dict[str, Json], fold: PartFold) -> None:
+        self._response = response
+        self._fold = fold
+        self._has_usage = "usageMetadata" in event
+        self._of_chunk = _values_but(event, {"candidates", "usageMetadata"})
+        self._of_wire = _values_but(wire, {"content"})
+        self._of_content = _values_but(wire["content"], {"parts"})
+        self._like = self._likeness(event, wire, wire["content"])
+
+    @classmethod
+    def after(cls, response: _Response, event: dict[str, Json]) -> _Run | None:
+        """The run that a chunk begins, once the response has taken it."""
+        wire, _ = _only_text(event)
+        known = response.candidate(wire) if wire is not None and _CHUNK.issuperset(event) else None
+        if wire is None or known is None:
+            return None
+        # Of other values an equal one need not be the same: 1 equals 1.0 and true.
+        are_exact = all(
+            value is None or type(value) is str or key in ("candidates", "usageMetadata", "content", "parts", "index")
+            for each in (event, wire, wire["content"])
+            for key, value in each.items()
+        )
+        return cls(response, event, wire, known.fold) if are_exact else None
+
+    def goes_on(self, event: dict[str, Json]) -> bool:
+        """Take a chunk of the run; False, with nothing done, for any other."""
+        try:
+            (wire,) = event["candidates"]
+            content = wire["content"]
+            (part,) = content["parts"]
+            usage = event["usageMetadata"] if self._has_usage else None
+            if self._likeness(event, wire, content) != self._like:
+                return False
+        except (KeyError, TypeError, ValueError):
+            return False
+        if (self._has_usage and type(usage) is not dict) or not self._fold.take_text(part):
+            return False
+        self._response.count += 1
+        if usage is not None:
+            self._response.add_usage(usage)
+        return True
+
+    def _likeness(self, event: dict[str, Json], wire: dict[str, Json], content: dict[str, Json]) -> tuple[Any, ...]:
+        return (
+            len(event),
+            len(wire),
+            len(content),
+            self._of_chunk(event),
+            self._of_wire(wire),
+            self._of_content(content),
+            type(wire.get("index")),
+        )
+
+
+def _values_but(example: dict[str, Json], but: Set[str]) -> Callable[[dict[str, Json]], Any]:
+    """What gives the values of an object at the keys of an example but some."""
+    keys = [key for key in example if key not in but]
+    return itemgetter(*keys) if keys else len
+
+
 def _only_text(event: dict[str, Json]) -> tuple[dict[str, Json] | None, dict[str, Json]]:
     """The candidate and the part of a chunk with one of each and nothing in them that grows but the part's text."""
     candidates = event.get("candidates")
@@ -213,13 +283,18 @@ def fold(events: Sequence[Json | Stretch]) -> list[Folded]:
     """Chunks in order -> the responses they make, by response id. Never raises."""
     responses: dict[str, _Response] = {}
     current: _Response | None = None
+    run: _Run | None = None
     stray: list[Json] = []
     unknown: list[tuple[str, str]] = []
 
     def take_stretch(stretch: Stretch) -> bool:
+        nonlocal run
+        run = None
         return current is not None and current.add_stretch(stretch)
 
     for event in _objects(one_by_one(events, take_stretch), stray):
+        if run is not None and run.goes_on(event):
+            continue
         chunk: dict[str, Json] = event
         paths: list[str] = []
         if not event or not _CHUNK.issuperset(event):
@@ -233,6 +308,7 @@ def fold(events: Sequence[Json | Stretch]) -> list[Folded]:
             current = _of_id(responses, response_id, current)
         current.add(chunk, event)
         current.snaked += paths
+        run = _Run.after(current, event)
     made = [response.folded() for response in dict.fromkeys(responses.values())]
     if stray and not made:
         made = [Folded({}, complete=False, events=0)]

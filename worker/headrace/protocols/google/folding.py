@@ -94,6 +94,16 @@ class PartFold:
                 return
         self._append(part)
 
+    def take_text(self, part: Json) -> bool:
+        """More text like one that was added last; False, with nothing done, where it is not open or no such text."""
+        text = part.get("text") if type(part) is dict else None
+        if self._pieces is None or type(text) is not str or part.get("thought") != self._thought:
+            return False
+        if len(part) > 1 and not _PLAIN.issuperset(part):
+            return False
+        self._pieces.append(text)
+        return True
+
     def take_texts(self, part: dict[str, Json], texts: Sequence[str]) -> bool:
         """More texts, one a chunk, like one that was added last; False where it is not open."""
         if self._pieces is None or not is_plain(part) or part.get("thought") != self._thought:
