@@ -417,3 +417,17 @@ def test_odd_events_raise_nothing_and_lose_nothing_of_their_neighbours(event: An
     assert any({"type": "text", "text": "kept"} in folded.body["content"] for folded in kept)
     for folded in CODEC.fold([event]):
         assert folded.events == 1
+
+
+def test_what_nobody_knows_stays_in_the_order_of_the_wire() -> None:
+    fields = {f"field_{place * 7 % 10}": place for place in range(10)}
+    (block,) = content(opened(0, TEXT), delta(0, "text_delta", text="a") | fields, closed(0))
+    assert [key for key in block if key in fields] == list(fields)
+    beside = fold(start() | fields, *text(0, "a"), *end()).body
+    assert [key for key in beside if key in fields] == list(fields)
+    last = end()
+    last[-1] = last[-1] | fields
+    at_the_end = fold(start(), *text(0, "a"), *last).body
+    assert [key for key in at_the_end if key in fields] == list(fields)
+    broken_off = fold(start(), {"type": "error", "error": {"type": "x", "message": "y"}} | fields).body
+    assert [key for key in broken_off if key in fields] == list(fields)

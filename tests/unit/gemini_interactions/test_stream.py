@@ -274,6 +274,22 @@ def test_parallel_calls_may_interleave() -> None:
     assert [(step["id"], step["arguments"]) for step in steps] == [("fc0", {"n": 1}), ("fc1", {"n": 1})]
 
 
+@pytest.mark.parametrize("odd", [0.0, False])
+def test_an_index_that_is_only_equal_to_that_of_the_deltas_before_is_none(odd: Any) -> None:
+    starts = [start(index, {"type": "model_output"}) for index in (0, 1)]
+    texts = [{"type": "text", "text": text} for text in "ab"]
+    steps = fold_one(created(), *starts, delta(0, texts[0]), delta(odd, texts[1]), completed()).body["steps"]
+    assert [step["content"][0]["text"] for step in steps] == ["a", "b"]
+
+
+def test_what_nobody_knows_stays_in_the_order_of_the_wire() -> None:
+    fields = {f"field_{place * 7 % 10}": place for place in range(10)}
+    step = step_of({"type": "model_output"}, {"type": "text", "text": "a", **fields})
+    assert list(step["content"][0]) == ["type", *fields, "text"]
+    error = fold_one(created(), {"event_type": "error", **fields}).body["error"]
+    assert list(error) == list(fields)
+
+
 def test_steps_are_in_the_order_of_their_indices() -> None:
     steps = fold_one(start(2, STEPS["function_call"]), start(0, STEPS["thought"]), completed()).body["steps"]
     assert [step["type"] for step in steps] == ["thought", "function_call"]

@@ -38,7 +38,9 @@ class DeltaRun:
 
     def take(self, event: dict[str, Json]) -> bool:
         """Take an event of the run; False, with nothing done, for any other."""
-        if len(event) != 3 or event.get("index") != self.index or event.get(self.name_key) != self.name:
+        index = event.get("index")
+        # A number that is only equal, as 1.0 and true are, is no index.
+        if len(event) != 3 or type(index) is not int or index != self.index or event.get(self.name_key) != self.name:
             return False
         delta = event.get("delta")
         if type(delta) is not dict or len(delta) != 2 or delta.get("type") != self.delta_type:

@@ -291,7 +291,7 @@ def _joined(draft: Draft, values: list[Any]) -> Any:
     for piece in values:
         draft.note(piece, piece.get("type", "text"), "texts_joined")
         draft.moved(piece, "type")
-        for field in piece.keys() - {"type", "text", "json"}:
+        for field in [field for field in piece if field not in ("type", "text", "json")]:
             draft.lose(piece, field, "unknown_field" if field == "extras" else "cache_hint")
     if all(piece.get("type") == "text" for piece in values):
         return draft.like({"type": "text", "text": "\n".join(piece.get("text", "") for piece in values)}, values[0])

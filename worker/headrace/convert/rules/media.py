@@ -104,7 +104,7 @@ def _fit_text(draft: Draft, holder: Any, media: Any) -> tuple[str, str | None] |
     if media.get("mime_type") == "text/plain":
         draft.note(media, "mime_type", "document_as_text")
         del media["mime_type"]
-    for field in media.keys() - {"kind"}:
+    for field in [field for field in media if field != "kind"]:
         draft.lose(media, field, "media_setting")
     return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from headrace.errors import FramingError
 from headrace.json_text import Json, loads
@@ -90,10 +90,11 @@ class FoldedBlock:
         else:
             self.value["citations"] = [citation]
 
-    def keep(self, event: Mapping[str, Json], known: Iterable[str]) -> None:
+    def keep(self, event: Mapping[str, Json], known: Collection[str]) -> None:
         """Keep what an event or delta has besides the fields it is known for."""
-        for key in event.keys() - set(known):
-            value = event[key]
+        for key, value in event.items():
+            if key in known:
+                continue
             if key in _SUMMED and (value is None or type(value) is int):
                 self.value[key] = (self.value.get(key) or 0) + (value or 0)
             elif key in self.kept:

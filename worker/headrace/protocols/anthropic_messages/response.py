@@ -138,8 +138,8 @@ def write_response(record: CanonicalRecord) -> dict[str, Json]:
         body.update(write_message(message))
     if "usage" in record:
         body["usage"] = write_usage(record["usage"])
-    for key in _ALWAYS.keys() - body.keys() - set(spelled.get("absent", ())):
-        body[key] = deepcopy(_ALWAYS[key])
+    absent = spelled.get("absent", ())
+    body |= {key: deepcopy(value) for key, value in _ALWAYS.items() if key not in body and key not in absent}
     if "error" in record:
         body.update(failures.write_beside(record["error"]))
     return body

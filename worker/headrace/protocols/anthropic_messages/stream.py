@@ -155,8 +155,9 @@ def _message_start(folding: _Folding, event: dict[str, Json]) -> _Message:
         return _unknown_event(folding, event)
     message = folding.next()
     message.begin(start)
-    for key in event.keys() - {"type", "message"}:
-        message.settle(key, event[key], event)
+    for key, value in event.items():
+        if key not in ("type", "message"):
+            message.settle(key, value, event)
     return message
 
 
@@ -266,8 +267,9 @@ def _merge_usage(message: _Message, usage: dict[str, Json], event: Json) -> None
 def _message_stop(folding: _Folding, event: dict[str, Json]) -> _Message:
     message = folding.current()
     message.complete = message.stopped = True
-    for key in event.keys() - {"type"}:
-        message.settle(key, event[key], event)
+    for key, value in event.items():
+        if key != "type":
+            message.settle(key, value, event)
     return message
 
 
@@ -282,8 +284,9 @@ def _error(folding: _Folding, event: dict[str, Json]) -> _Message:
         message.stray.append(event)
     else:
         message.body["error"] = event.get("error", event)
-        for key in event.keys() - {"type", "error"}:
-            message.settle(key, event[key], event)
+        for key, value in event.items():
+            if key not in ("type", "error"):
+                message.settle(key, value, event)
     message.complete = True
     return message
 

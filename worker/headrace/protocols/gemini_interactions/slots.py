@@ -94,11 +94,11 @@ class Slot:
         if type(text) is not str or not self._open_text():
             return False
         self._text.append(text)  # type: ignore[union-attr]
-        for key in delta.keys() - _TEXT_KEYS:
-            if key == "annotations" and type(delta[key]) is list:
-                self._annotate(delta[key])
-            else:
-                self._last()[key] = delta[key]
+        for key, value in delta.items():
+            if key == "annotations" and type(value) is list:
+                self._annotate(value)
+            elif key not in _TEXT_KEYS:
+                self._last()[key] = value
         return True
 
     def annotations(self, delta: dict[str, Json]) -> bool:

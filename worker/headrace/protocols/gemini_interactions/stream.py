@@ -202,7 +202,7 @@ def _whole(event: dict[str, Json], now: _Interaction) -> None:
 def _error(event: dict[str, Json], now: _Interaction) -> None:
     error = event.get("error")
     if error is None:
-        error = {key: event[key] for key in event.keys() - _ENVELOPE}
+        error = {key: value for key, value in event.items() if key not in _ENVELOPE}
     elif not event.keys() <= _ERROR_KEYS:
         now.extra(event, event.keys() - _ERROR_KEYS)
     now.body["error"] = error

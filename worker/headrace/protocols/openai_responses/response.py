@@ -178,8 +178,8 @@ def write_response(record: CanonicalRecord) -> dict[str, Json]:
         seed = record.get("response_id", "")
         written["output"] = write_messages(record.get("messages", []), output=True, seed=seed)
     write_declared(record, written)
-    for key in _ALWAYS.keys() - written.keys() - set(spelled.get("absent", ())):
-        written[key] = deepcopy(_ALWAYS[key])
+    absent = spelled.get("absent", ())
+    written |= {key: deepcopy(value) for key, value in _ALWAYS.items() if key not in written and key not in absent}
     if spelled.get("usage") == "count":
         written.update(_COUNT.write(record, {}))
     elif "usage" in record:

@@ -174,7 +174,8 @@ def _write_tool(shape: Tool, spelled: dict[str, Json]) -> Json:
     if shape.get("kind") == "function":
         # Of another protocol it may have that one's type.
         function = {**_TOOL.write(shape, spelled), "type": "function"}
-        missing = set(_DEMANDED) - function.keys() - set(spelled.get("absent", ()))
+        absent = spelled.get("absent", ())
+        missing = [key for key in _DEMANDED if key not in function and key not in absent]
         return {**function, **dict.fromkeys(missing)}
     wire_type = shape.get("wire_type", "")
     table = _TABLES.get(wire_type) or (_BUILT_IN if wire_type or shape.get("kind") not in TOOL_KINDS else _TOOL)
