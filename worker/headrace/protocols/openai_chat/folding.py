@@ -7,7 +7,8 @@ What is dropped: ``obfuscation`` (padding), the stream's own object name, ids an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
+from operator import itemgetter
 from typing import Any
 
 from headrace.json_text import Json
@@ -52,6 +53,8 @@ _OBJECTS = {"chat.completion.chunk": "chat.completion"}
 _ID: Path = ("id",)
 _CREATED: Path = ("created",)
 _PADDING: Path = ("obfuscation",)
+#: In place of an event, where there is none.
+_END: Any = object()
 _ENVELOPE_MASK: dict[str, Json] = {"choices": None, "obfuscation": None}
 
 
@@ -62,16 +65,13 @@ def fold(events: Sequence[Json | Stretch]) -> list[Folded]:
     unknown: list[tuple[str, str]] = []
     current: _Response | None = None
     run: _Run | None = None
-    #: All events but those of stretches.
-    singles: list[Json] = []
 
     def take_stretch(stretch: Stretch) -> bool:
         return run is not None and run.take_stretch(stretch)
 
-    for event in one_by_one(events, take_stretch):
-        singles.append(event)
-        if run is not None and type(event) is dict and run.goes_on(event):
-            continue
+    singles = one_by_one(events, take_stretch)
+    event = next(singles, _END)
+    while event is not _END:
         run = None
         if type(event) is not dict:
             if type(event) is str and event.strip() == DONE:
@@ -84,12 +84,12 @@ def fold(events: Sequence[Json | Stretch]) -> list[Folded]:
             unknown.append(("event", str(event.get("type", event.get("object", "(none)")))))
         else:
             if current is None or current.is_over(event):
-                current = _Response(len(singles) - 1)
+                current = _Response()
                 responses.append(current)
             current.take(event)
             run = _Run.after(current, event)
-    stops = [*(response.start for response in responses[1:]), len(singles)]
-    folded = [_settled(response, singles, stop) for response, stop in zip(responses, stops, strict=False)]
+        event = next(singles, _END) if run is None else run.take(singles)
+    folded = [_settled(response) for response in responses]
     if stray and not folded:
         folded.append(Folded({"choices": []}, complete=False, events=0))
     if stray:
@@ -103,13 +103,12 @@ def _is_chunk(event: dict[str, Json]) -> bool:
     return not _KNOWN.isdisjoint(event) or errors.form_of(event) is not None
 
 
-def _settled(response: _Response, events: Sequence[Json], stop: int) -> Folded:
+def _settled(response: _Response) -> Folded:
     if not response.is_one_choice():
         return response.finish()
-    again = _Response(response.start, one_choice=True)
-    for event in events[response.start : stop]:
-        if type(event) is dict and ("choices" in event or _is_chunk(event)):
-            again.take(event)
+    again = _Response(one_choice=True)
+    for event in response.taken:
+        again.take(event)
     again.done = response.done
     return again.finish()
 
@@ -128,12 +127,13 @@ class _Response:
         "odd",
         "one_choice",
         "parallel",
-        "start",
         "stray",
+        "taken",
     )
 
-    def __init__(self, start: int, *, one_choice: bool = False) -> None:
-        self.start = start
+    def __init__(self, *, one_choice: bool = False) -> None:
+        #: Chunks, but for those that a run took.
+        self.taken: list[dict[str, Json]] = []
         #: Take every choice for the same one.
         self.one_choice = one_choice
         self.choices: dict[Any, Choice] = {}
@@ -169,7 +169,8 @@ class _Response:
     def is_one_choice(self) -> bool:
         """Whether the whole stream shows that its choices are one whose index changes with every chunk.
 
-        Then no index comes twice, no chunk holds two choices, and only the last one can have a finish reason.
+        Then no index comes twice (so no run took a chunk), no chunk holds two choices, and only the last one can have
+        a finish reason.
         """
         if self.one_choice or self.parallel or len(self.choices) < 2:
             return False
@@ -178,6 +179,7 @@ class _Response:
 
     def take(self, event: dict[str, Json]) -> None:
         """Add one chunk."""
+        self.taken.append(event)
         self.count += 1
         choices = event.get("choices")
         if type(choices) is list:
@@ -266,19 +268,15 @@ class _Response:
 
 
 class _Run:
-    """Chunks of one choice that differ in nothing but their delta: nearly all of a stream.
+    """Chunks of one choice that differ in nothing but their delta and their padding: nearly all of a stream."""
 
-    They are compared with the first of the run in place, their choices and delta out of the way for that long.
-    """
-
-    __slots__ = ("choice", "chunk", "padded", "response", "wire")
+    __slots__ = ("choice", "chunk", "response", "wire")
 
     def __init__(self, response: _Response, choice: Choice, chunk: dict[str, Json], wire: dict[str, Json]) -> None:
         self.response = response
         self.choice = choice
-        self.chunk = {**chunk, "choices": None}
-        self.wire = {**wire, "delta": None}
-        self.padded = "obfuscation" in chunk
+        self.chunk = chunk
+        self.wire = wire
 
     @classmethod
     def after(cls, response: _Response, chunk: dict[str, Json]) -> _Run | None:
@@ -293,42 +291,49 @@ class _Run:
         choice = response.choices.get(index) if type(index) is int else None
         return None if choice is None or choice.envelope is None else cls(response, choice, chunk, wire)
 
-    def goes_on(self, chunk: dict[str, Json]) -> bool:
-        """Take a chunk of the run; False, with nothing done, for any other."""
-        choices = chunk.get("choices")
-        if type(choices) is not list or len(choices) != 1:
-            return False
-        wire = choices[0]
-        if type(wire) is not dict:
-            return False
-        delta = wire.get("delta")
-        if type(delta) is not dict:
-            return False
-        chunk["choices"] = wire["delta"] = None
-        if self.padded and "obfuscation" in chunk:
-            self.chunk["obfuscation"] = chunk["obfuscation"]
-        same = chunk == self.chunk and wire == self.wire
-        chunk["choices"], wire["delta"] = choices, delta
-        if not same:
-            return False
-        self.response.count += 1
+    def take(self, chunks: Iterator[Json]) -> Json:
+        """Take chunks as long as they are of the run; gives the first that is none, `_END` where all are."""
+        size, wire_size, padded = len(self.chunk), len(self.wire), "obfuscation" in self.chunk
+        of_chunk, of_wire = _values_but(self.chunk, {"choices", "obfuscation"}), _values_but(self.wire, {"delta"})
+        envelope, wire_envelope = of_chunk(self.chunk), of_wire(self.wire)
+        taken = 0
+        for chunk in chunks:
+            try:
+                (wire,) = chunk["choices"]
+                delta = wire["delta"]
+                if of_chunk(chunk) != envelope or of_wire(wire) != wire_envelope or type(delta) is not dict:
+                    break
+            except (KeyError, TypeError, ValueError):
+                break
+            if len(chunk) != size or len(wire) != wire_size or (padded and "obfuscation" not in chunk):
+                break
+            taken += 1
+            self._add(delta)
+        else:
+            chunk = _END
+        self._count(taken)
+        return chunk
+
+    def _add(self, delta: dict[str, Json]) -> None:
         choice = self.choice
-        choice.chunks += 1
-        choice.deltas += 1
         if len(delta) == 1:
             text = delta.get("content")
             if text and type(text) is str and choice.elements is None:
                 if choice.runs.key != "content":
                     choice.runs.at("content", len(choice.content))
                 choice.content.append(text)
-                return True
+                return
             calls = delta.get("tool_calls")
             if type(calls) is list and len(calls) == 1:
                 known = choice.kept.get("tool_calls")
                 if known is not None and known.take_piece(calls[0]):
-                    return True
+                    return
         choice.take_delta(delta)
-        return True
+
+    def _count(self, chunks: int) -> None:
+        self.response.count += chunks
+        self.choice.chunks += chunks
+        self.choice.deltas += chunks
 
     def take_stretch(self, stretch: Stretch) -> bool:
         """Take a stretch of chunks that go on with the run's last; False, with nothing done, for any other."""
@@ -343,10 +348,14 @@ class _Run:
             ids = stretch.values(_ID)
             response.ids += sum(1 for one in ids if one and one != response.fields["id"])
             response.envelope = {**(response.envelope or {}), "id": ids[-1]}
-        response.count += len(stretch)
-        self.choice.chunks += len(stretch)
-        self.choice.deltas += len(stretch)
+        self._count(len(stretch))
         return True
+
+
+def _values_but(example: dict[str, Json], but: Set[str]) -> Callable[[dict[str, Json]], Any]:
+    """What gives the values of an object at the keys of an example but some."""
+    keys = [key for key in example if key not in but]
+    return itemgetter(*keys) if keys else len
 
 
 def _starts(choice: Json) -> bool:
