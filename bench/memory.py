@@ -1,17 +1,19 @@
 """What open calls cost: python -m bench.memory [--quick].
 
 Calls are opened and left open: pieces of each arrive in several batches. Measured: bytes of Redis (``used_memory``)
-for each open call, against the raw bytes of its captures and of its payloads; and the resident memory of the process
-that runs the pipeline, as calls and pieces grow.
+for each open call, against the raw bytes of its captures and of its payloads; and what the process that runs the
+pipeline keeps as calls and pieces grow: objects, and resident memory after the allocator gave back what is free.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import ctypes
 import gc
 import multiprocessing
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -31,6 +33,7 @@ from headrace.reassembly.redis_store import RedisStore
 _BATCH = 20_000
 #: (calls, chunks a call)
 _SIZES = ((1_000, 10), (10_000, 10), (40_000, 10), (80_000, 10), (1_000, 50), (10_000, 50), (1_000, 500))
+_COLUMNS = ("calls", "pieces/call", "raw bytes/call", "Redis bytes/call", "of raw", "objects kept", "process grew, MB")
 _QUICK = ((1_000, 50),)
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -38,6 +41,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 def _resident() -> float:
     """Megabytes of this process in memory."""
     gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
     return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE / 1e6
 
 
@@ -57,6 +61,7 @@ async def _open(url: str, calls: int, chunks: int, mark: str) -> dict[str, Any]:
     await store.connect()
     pipeline = Pipeline(store)
     empty, resident = await _used(store), _resident()
+    objects = sys.getallocatedblocks()
     raw = pieces = 0
     traffic = Traffic(calls=calls, chunks=chunks, open_at_once=calls, mark=mark)
     opened: Iterator[Message] = (message for message in traffic.messages() if not message.last)
@@ -65,6 +70,7 @@ async def _open(url: str, calls: int, chunks: int, mark: str) -> dict[str, Any]:
         pieces += taken[1]
     used = await _used(store) - empty
     grown = _resident() - resident
+    kept = sys.getallocatedblocks() - objects
     await store.aclose()
     return {
         "calls": calls,
@@ -72,6 +78,7 @@ async def _open(url: str, calls: int, chunks: int, mark: str) -> dict[str, Any]:
         "raw_bytes_a_call": raw // calls,
         "redis_bytes_a_call": used // calls,
         "redis_of_raw": round(used / raw, 3),
+        "objects_kept": kept,
         "process_MB_grown": round(grown, 1),
     }
 
@@ -94,7 +101,15 @@ def run(options: argparse.Namespace, folder: Path) -> None:
     server = RedisServer(folder)
     server.start()
     table = Table(title="open calls", title_justify="left")
-    names = ("calls", "pieces a call", "raw bytes a call", "Redis bytes a call", "of raw", "process grew, MB")
+    names = (
+        "calls",
+        "pieces a call",
+        "raw bytes a call",
+        "Redis bytes a call",
+        "of raw",
+        "objects kept",
+        "process grew, MB",
+    )
     for name in names:
         table.add_column(name, justify="right")
     made = []
