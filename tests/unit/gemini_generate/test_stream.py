@@ -10,6 +10,7 @@ import pytest
 from headrace.canonical.reading import Reading
 from headrace.json_text import dumps
 from headrace.protocols.gemini_generate import CODEC
+from headrace.protocols.stretches import Stretch, read
 from headrace.reassembly.pieces import SIGN_HARD, SIGN_NONE, SIGN_SOFT
 from tests.unit.gemini_generate.samples import ERRORS, GROUNDING, RESPONSE, SIGNATURE, chunk, parts_of
 
@@ -243,6 +244,16 @@ def test_an_odd_chunk_among_like_ones_counts_as_it_does_alone(odd: Any) -> None:
     assert dumps(one.body) == dumps({key: value for key, value in other.body.items() if key not in added})
     assert (one.stray, one.events, one.complete) == (other.stray, other.events, other.complete)
     assert [each.body for each in more] == [each.body for each in others]
+
+
+def test_a_time_that_comes_back_after_a_stretch_is_the_last_one() -> None:
+    times = [*("t0" for _ in range(20)), *(f"t{at}" for at in range(150)), "t0"]
+    events = [{**chunk({"text": f"{at} "}), "createTime": time} for at, time in enumerate(times)]
+    (one,) = CODEC.fold(read([dumps(event).encode() for event in events]))
+    (other,) = CODEC.fold(events)
+    assert any(type(event) is Stretch for event in read([dumps(event).encode() for event in events]))
+    assert one == other
+    assert one.body["createTime"] == "t0"
 
 
 def test_what_no_response_can_take_is_stray() -> None:

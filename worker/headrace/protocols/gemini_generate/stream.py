@@ -199,16 +199,15 @@ class _Response:
 class _Run:
     """Chunks that add to one text, and are like the first of them but for text and usage: nearly all of a stream."""
 
-    __slots__ = ("_fold", "_has_usage", "_like", "_of_chunk", "_of_content", "_of_wire", "_response")
+    __slots__ = ("_chunk", "_fold", "_response", "_wire", "is_over")
 
-    def __init__(self, response: _Response, event: dict[str, Json], wire: dict[str, Json], fold: PartFold) -> None:
+    def __init__(self, response: _Response, chunk: dict[str, Json], wire: dict[str, Json], fold: PartFold) -> None:
+        #: A stretch has come, since when the response may have newer values.
+        self.is_over = False
         self._response = response
+        self._chunk = chunk
+        self._wire = wire
         self._fold = fold
-        self._has_usage = "usageMetadata" in event
-        self._of_chunk = _values_but(event, {"candidates", "usageMetadata"})
-        self._of_wire = _values_but(wire, {"content"})
-        self._of_content = _values_but(wire["content"], {"parts"})
-        self._like = self._likeness(event, wire, wire["content"])
 
     @classmethod
     def after(cls, response: _Response, event: dict[str, Json]) -> _Run | None:
@@ -225,34 +224,35 @@ class _Run:
         )
         return cls(response, event, wire, known.fold) if are_exact else None
 
-    def goes_on(self, event: dict[str, Json]) -> bool:
-        """Take a chunk of the run; False, with nothing done, for any other."""
-        try:
-            (wire,) = event["candidates"]
-            content = wire["content"]
-            (part,) = content["parts"]
-            usage = event["usageMetadata"] if self._has_usage else None
-            if self._likeness(event, wire, content) != self._like:
-                return False
-        except (KeyError, TypeError, ValueError):
-            return False
-        if (self._has_usage and type(usage) is not dict) or not self._fold.take_text(part):
-            return False
-        self._response.count += 1
-        if usage is not None:
-            self._response.add_usage(usage)
-        return True
-
-    def _likeness(self, event: dict[str, Json], wire: dict[str, Json], content: dict[str, Json]) -> tuple[Any, ...]:
-        return (
-            len(event),
-            len(wire),
-            len(content),
-            self._of_chunk(event),
-            self._of_wire(wire),
-            self._of_content(content),
-            type(wire.get("index")),
-        )
+    def take(self, chunks: Iterator[dict[str, Json]]) -> dict[str, Json] | None:
+        """Take chunks as long as they are of the run; gives the first that is none."""
+        first, first_wire, first_content = self._chunk, self._wire, self._wire["content"]
+        of_chunk = _values_but(first, {"candidates", "usageMetadata"})
+        of_wire, of_content = _values_but(first_wire, {"content"}), _values_but(first_content, {"parts"})
+        like = (of_chunk(first), of_wire(first_wire), of_content(first_content))
+        sizes = (len(first), len(first_wire), len(first_content))
+        has_usage, index_type = "usageMetadata" in first, type(first_wire.get("index"))
+        response, take_text = self._response, self._fold.take_text
+        for chunk in chunks:
+            if self.is_over:
+                return chunk
+            try:
+                (wire,) = chunk["candidates"]
+                content = wire["content"]
+                (part,) = content["parts"]
+                usage = chunk["usageMetadata"] if has_usage else None
+                if (of_chunk(chunk), of_wire(wire), of_content(content)) != like:
+                    return chunk
+            except (KeyError, TypeError, ValueError):
+                return chunk
+            if (len(chunk), len(wire), len(content)) != sizes or type(wire.get("index")) is not index_type:
+                return chunk
+            if (has_usage and type(usage) is not dict) or not take_text(part):
+                return chunk
+            response.count += 1
+            if usage is not None:
+                response.add_usage(usage)
+        return None
 
 
 def _values_but(example: dict[str, Json], but: Set[str]) -> Callable[[dict[str, Json]], Any]:
@@ -288,27 +288,29 @@ def fold(events: Sequence[Json | Stretch]) -> list[Folded]:
     unknown: list[tuple[str, str]] = []
 
     def take_stretch(stretch: Stretch) -> bool:
-        nonlocal run
-        run = None
+        if run is not None:
+            run.is_over = True
         return current is not None and current.add_stretch(stretch)
 
-    for event in _objects(one_by_one(events, take_stretch), stray):
-        if run is not None and run.goes_on(event):
-            continue
+    chunks = _objects(one_by_one(events, take_stretch), stray)
+    event = next(chunks, None)
+    while event is not None:
+        run = None
         chunk: dict[str, Json] = event
         paths: list[str] = []
         if not event or not _CHUNK.issuperset(event):
             chunk, paths = keys.to_camel(event, RESPONSE)
-            if _CHUNK.isdisjoint(chunk):
-                stray.append(event)
-                unknown.append(("event", next(iter(event), "")))
-                continue
-        response_id = chunk.get("responseId")
-        if current is None or (response_id is not None and response_id != current.body.get("responseId")):
-            current = _of_id(responses, response_id, current)
-        current.add(chunk, event)
-        current.snaked += paths
-        run = _Run.after(current, event)
+        if _CHUNK.isdisjoint(chunk):
+            stray.append(event)
+            unknown.append(("event", next(iter(event), "")))
+        else:
+            response_id = chunk.get("responseId")
+            if current is None or (response_id is not None and response_id != current.body.get("responseId")):
+                current = _of_id(responses, response_id, current)
+            current.add(chunk, event)
+            current.snaked += paths
+            run = _Run.after(current, event)
+        event = next(chunks, None) if run is None else run.take(chunks)
     made = [response.folded() for response in dict.fromkeys(responses.values())]
     if stray and not made:
         made = [Folded({}, complete=False, events=0)]
