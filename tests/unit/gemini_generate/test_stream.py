@@ -247,13 +247,17 @@ def test_an_odd_chunk_among_like_ones_counts_as_it_does_alone(odd: Any) -> None:
 
 
 def test_a_time_that_comes_back_after_a_stretch_is_the_last_one() -> None:
-    times = [*("t0" for _ in range(20)), *(f"t{at}" for at in range(150)), "t0"]
-    events = [{**chunk({"text": f"{at} "}), "createTime": time} for at, time in enumerate(times)]
-    (one,) = CODEC.fold(read([dumps(event).encode() for event in events]))
+    events = [{**chunk({"text": f"{at} "}), "createTime": f"t{at}"} for at in range(150)]
+    *_, stretch = read([dumps(event).encode() for event in events])
+    assert type(stretch) is Stretch
+    events.append({**chunk({"text": "end"}), "createTime": stretch.event["createTime"]})
+    # With another spelling of the same the stretch ends before it.
+    values = read([*(dumps(event).encode() for event in events[:-1]), dumps(events[-1]).replace('":', '": ').encode()])
+    assert [type(value) is Stretch for value in values[-2:]] == [True, False]
+    (one,) = CODEC.fold(values)
     (other,) = CODEC.fold(events)
-    assert any(type(event) is Stretch for event in read([dumps(event).encode() for event in events]))
     assert one == other
-    assert one.body["createTime"] == "t0"
+    assert one.body["createTime"] == stretch.event["createTime"]
 
 
 def test_what_no_response_can_take_is_stray() -> None:
