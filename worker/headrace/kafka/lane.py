@@ -212,7 +212,7 @@ class Lane:
             shared.consumer.seek(partition, first)
             shared.consumer.resume(partition)
             while not self._stopping.is_set() and await shared.consumer.position(partition) < end:
-                messages = self._messages([record for record in await self._poll() if record.offset < until])
+                messages = inbound([record for record in await self._poll() if record.offset < until], _now())
                 async with shared.memory.batch(epoch):
                     await self._replay(messages, waiting)
         if self._stopping.is_set():
@@ -293,17 +293,13 @@ class Lane:
         return records
 
     async def _advance(self, records: Sequence[_Record]) -> None:
-        messages = self._messages([record for record in records if record.offset >= self.at.offset])
+        messages = inbound([record for record in records if record.offset >= self.at.offset], _now())
         # Markers of transactions and compacted messages take offsets too: the position is past them.
         position = max(self.at.offset, await self._shared.consumer.position(self.partition))
         if messages or position > self.at.offset or time.monotonic() - self._looked >= _DEADLINE_SECONDS:
             self._looked = time.monotonic()
             async with self._shared.memory.batch(self._epoch):
                 await self._batch(messages, position)
-
-    def _messages(self, records: Sequence[_Record]) -> list[Inbound]:
-        clock = _now()
-        return [inbound(record, clock) for record in records]
 
     # Batches
 
@@ -359,15 +355,19 @@ class Lane:
                 raise each
 
 
-def inbound(record: _Record, clock: int) -> Inbound:
-    """A Kafka record as the pipeline takes it. clock: now, microseconds.
+def inbound(records: Sequence[_Record], clock: int) -> list[Inbound]:
+    """Kafka records as the pipeline takes them. clock: now, microseconds.
 
     Kafka's milliseconds become microseconds. A time in the future would end the patience of every open call, so it is
     taken for now; so is none at all.
     """
-    timestamp = record.timestamp * 1000
-    source = Source(record.topic, record.partition, record.offset, timestamp if 0 <= timestamp <= clock else clock)
-    return Inbound(source, record.value, record.key, tuple(record.headers or ()))
+    messages = []
+    for record in records:
+        timestamp = record.timestamp * 1000
+        source = Source(record.topic, record.partition, record.offset, timestamp if 0 <= timestamp <= clock else clock)
+        headers = tuple(record.headers) if record.headers else ()
+        messages.append(Inbound(source, record.value, record.key, headers))
+    return messages
 
 
 def _now() -> int:
