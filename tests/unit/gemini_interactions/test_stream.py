@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from typing import Any
 
 import pytest
@@ -288,6 +289,26 @@ def test_what_nobody_knows_stays_in_the_order_of_the_wire() -> None:
     assert list(step["content"][0]) == ["type", *fields, "text"]
     error = fold_one(created(), {"event_type": "error", **fields}).body["error"]
     assert list(error) == list(fields)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda at: {"type": "text", "text": "a", "annotations": [{"start_index": at}]},
+        lambda at: {"type": "thought_summary", "content": {"type": "text", "text": "a"}},
+        lambda at: {"type": "function_call", "arguments": {f"field_{at}": at}},
+    ],
+)
+def test_what_grows_with_every_delta_is_linear_to_fold(made: Any) -> None:
+    def seconds(count: int) -> float:
+        events = [delta(0, made(at)) for at in range(count)]
+        start = time.process_time()
+        CODEC.fold(events)
+        return time.process_time() - start
+
+    seconds(100)
+    small, large = seconds(2_000), seconds(16_000)
+    assert large < 8 * max(small, 0.005) * 4
 
 
 def test_steps_are_in_the_order_of_their_indices() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -620,3 +621,33 @@ def test_events_are_not_changed() -> None:
     assert fold(*events).body["output"][0]["content"][0]["text"] == "Hi"
     assert opening == {**MESSAGE, "content": [TEXT]}
     assert TEXT["text"] == ""
+
+
+def test_the_terminal_response_s_items_are_found_in_order_whatever_their_call_ids() -> None:
+    def calls(*ids: str | None) -> list[Any]:
+        named = [{} if one is None else {"call_id": one} for one in ids]
+        return [{"type": "function_call", "name": "f", "arguments": "{}", **one} for one in named]
+
+    streamed = [done({**call, "from": "stream"}, place) for place, call in enumerate(calls("a", None, "b", "a"))]
+    merged = output(*streamed, terminal(output=calls("x", "a", None)))
+    # The first is the second by its call id, the second takes the first that is left, the third the one without.
+    assert merged == [*calls("x", "a", None), {**calls("a")[0], "from": "stream"}]
+
+
+@pytest.mark.parametrize("kind", ["items", "annotations"])
+def test_hostile_streams_are_linear_to_fold(kind: str) -> None:
+    def events(count: int) -> list[Any]:
+        if kind == "annotations":
+            return [event("output_text.annotation.added", item_id="m1", annotation={"a": at}) for at in range(count)]
+        ends = [[{**CALL, "call_id": f"{when}{at}", "id": f"{when}{at}"} for at in range(count)] for when in "ab"]
+        return [*(done(call, place) for place, call in enumerate(ends[0])), terminal(output=ends[1])]
+
+    def seconds(count: int) -> float:
+        made = events(count)
+        start = time.process_time()
+        fold(CREATED, *made)
+        return time.process_time() - start
+
+    seconds(100)
+    small, large = seconds(1_000), seconds(8_000)
+    assert large < 8 * max(small, 0.005) * 4

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable
+from typing import Any
 
 from headrace.errors import FramingError
 from headrace.json_text import Json, loads
@@ -32,7 +33,7 @@ _WHOLE = frozenset(READERS)
 class Slot:
     """A step, or, in the `outputs` of before 2026-05, one content ("flat")."""
 
-    __slots__ = ("_arguments", "_audio", "_contents", "_flat", "_text", "step", "unknown")
+    __slots__ = ("_arguments", "_audio", "_contents", "_flat", "_grown", "_text", "step", "unknown")
 
     def __init__(self, step: Json, *, flat: bool) -> None:
         """step: as the start event gave it, which may hold contents already; it is not changed."""
@@ -45,6 +46,8 @@ class Slot:
         #: Pieces of the last content while it goes on: of its text, or of its decoded audio.
         self._text: list[str] | None = None
         self._audio: list[bytes] | None = None
+        #: Key -> the list or object under it, where it is our own to change: what events hold is theirs.
+        self._grown: dict[str, Any] = {}
 
     def delta(self, delta: Json) -> bool:
         """Apply one delta; False when nobody knows it or it does not fit the step: it is then kept beside it."""
@@ -173,17 +176,23 @@ class Slot:
         return True
 
     def _annotate(self, annotations: list[Json]) -> None:
-        last = self._last()
-        held = last.get("annotations")
-        last["annotations"] = [*held, *annotations] if type(held) is list else list(annotations)
+        self._extend(self._last(), "annotations", annotations)
+
+    def _extend(self, holder: dict[str, Json], key: str, more: list[Json]) -> None:
+        """Add elements to a list that a holder may have already."""
+        held: Any = holder.get(key)
+        if type(held) is not list:
+            held = []
+        if held is not self._grown.get(key):
+            held = self._grown[key] = holder[key] = [*held]
+        held += more
 
     # Thoughts and calls
 
     def summary(self, delta: dict[str, Json]) -> bool:
         if "content" not in delta or not self._is_a("thought"):
             return False
-        held = self.step.get("summary")
-        self.step["summary"] = [*held, delta["content"]] if type(held) is list else [delta["content"]]
+        self._extend(self.step, "summary", [delta["content"]])
         return True
 
     def signature(self, delta: dict[str, Json]) -> bool:
@@ -205,9 +214,11 @@ class Slot:
         if delta["type"] not in _WHOLE or not self._is_a(delta["type"]):
             return False
         for key, value in delta.items():
-            held = self.step.get(key)
+            held: Any = self.step.get(key)
             if type(held) is dict and type(value) is dict:
-                self.step[key] = {**held, **value}
+                if held is not self._grown.get(key):
+                    held = self._grown[key] = self.step[key] = {**held}
+                held.update(value)
             elif not (key == "signature" and not value and held):
                 self.step[key] = value
         return True

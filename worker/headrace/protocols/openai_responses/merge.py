@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from headrace.json_text import Json
+from collections import OrderedDict, deque
+
+from headrace.json_text import Json, dumps
 from headrace.protocols.openai_responses.slots import Slot
 
 
@@ -41,23 +43,50 @@ def _pair(snapshot: list[Json], streamed: list[Slot]) -> list[int | None]:
         if found is not None:
             taken.add(found)
         partner.append(found)
-    free: dict[Json, list[int]] = {}
+    free: dict[Json, _Free] = {}
     for position, item in enumerate(snapshot):
         if position not in taken and type(item) is dict:
-            free.setdefault(_type(item), []).append(position)
+            free.setdefault(_type(item), _Free()).add(position, item)
     for number, slot in enumerate(streamed):
-        if partner[number] is None:
-            partner[number] = _next_alike(snapshot, free.get(_type(slot.item), []), slot)
+        if partner[number] is None and (alike := free.get(_type(slot.item))) is not None:
+            partner[number] = alike.take(slot.item)
     return partner
 
 
-def _next_alike(snapshot: list[Json], positions: list[int], slot: Slot) -> int | None:
-    """The first free item that may be the slot's under another id: call ids that differ are different calls."""
-    for number, position in enumerate(positions):
-        known, given = slot.item.get("call_id"), snapshot[position].get("call_id")
-        if known is None or given is None or known == given:
-            return positions.pop(number)
-    return None
+class _Free:
+    """Positions of one type's items that no slot has yet."""
+
+    def __init__(self) -> None:
+        self._waiting: OrderedDict[int, None] = OrderedDict()
+        #: Call id, None for none -> positions, some of which may be taken by now.
+        self._called: dict[str | None, deque[int]] = {}
+
+    def add(self, position: int, item: dict[str, Json]) -> None:
+        """Add a position behind all others."""
+        self._waiting[position] = None
+        self._called.setdefault(_call_id(item), deque()).append(position)
+
+    def take(self, item: dict[str, Json]) -> int | None:
+        """The first that may be this item under another id: call ids that differ are different calls."""
+        call_id = _call_id(item)
+        if call_id is None:
+            found = next(iter(self._waiting), None)
+        else:
+            found = min((queue[0] for queue in map(self._queue, (None, call_id)) if queue), default=None)
+        if found is not None:
+            del self._waiting[found]
+        return found
+
+    def _queue(self, call_id: str | None) -> deque[int]:
+        queue = self._called.get(call_id, deque())
+        while queue and queue[0] not in self._waiting:
+            queue.popleft()
+        return queue
+
+
+def _call_id(item: dict[str, Json]) -> str | None:
+    call_id = item.get("call_id")
+    return None if call_id is None else dumps(call_id)
 
 
 def _type(item: Json) -> str | None:

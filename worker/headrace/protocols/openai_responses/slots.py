@@ -30,6 +30,7 @@ class Slot:
     """
 
     __slots__ = (
+        "_annotated",
         "_annotations",
         "_elements",
         "_fields",
@@ -54,6 +55,8 @@ class Slot:
         self._texts: dict[tuple[Text, int], list[str]] = {}
         self._elements: dict[tuple[str, int], Json] = {}
         self._annotations: dict[int, dict[int, Json]] = {}
+        #: Where the next annotation of an element goes that has no place of its own.
+        self._annotated: dict[int, int] = {}
         self._logprobs: dict[int, list[Json]] = {}
         self._shell: dict[int, dict[str, list[str]]] = {}
         self._fields: dict[str, Json] = {}
@@ -104,12 +107,15 @@ class Slot:
             del self._texts[key]
         if name == "content":
             self._annotations.pop(index, None)
+            self._annotated.pop(index, None)
             self._logprobs.pop(index, None)
 
     def annotate(self, index: int, position: Json, annotation: Json) -> None:
         """One annotation of a content part; without a position it is the next."""
         known = self._annotations.setdefault(index, {})
-        known[position if type(position) is int else max(known, default=-1) + 1] = annotation
+        place = position if type(position) is int else self._annotated.get(index, 0)
+        known[place] = annotation
+        self._annotated[index] = max(place + 1, self._annotated.get(index, 0))
 
     def add_logprobs(self, index: int, logprobs: list[Json]) -> None:
         """Log probabilities of a delta."""
