@@ -25,6 +25,7 @@ from headrace.capture.fields import (
 from headrace.capture.fields import safe_payload as safe
 from headrace.capture.model import KINDS, LARGEST_SEQ, Capture, Form, Http, Kind, Source
 from headrace.capture.redaction import redact_event
+from headrace.capture.remembered import remembered
 from headrace.errors import CaptureError, FramingError
 from headrace.json_text import Json, loads
 
@@ -180,7 +181,7 @@ def read_json(value: bytes, source: Source) -> Capture:
     )
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096, longest=4096)
 def _http(raw: bytes) -> Http | None:
     """The HTTP facts in their JSON text, without credentials. Never change them: captures share them."""
     try:

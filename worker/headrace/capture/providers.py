@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+
+from headrace.capture.remembered import remembered
 
 _HOST = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:)?//(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)(?::(\d+))?")
 #: Default ports of servers that people run themselves.
@@ -66,6 +67,8 @@ _HOSTS: dict[str, str] = {
     "api.helicone.ai": "helicone",
     "portkey.ai": "portkey",
 }
+#: No known host has more: what stands before them need not be looked at.
+_MOST_LABELS = max(host.count(".") + 1 for host in _HOSTS)
 #: Hosts that carry a region in their name.
 _REGIONAL: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"^bedrock[a-z-]*\.[a-z0-9-]+\.(?:amazonaws\.com(?:\.cn)?|api\.aws)$"), "bedrock"),
@@ -74,7 +77,7 @@ _REGIONAL: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024, longest=2048)
 def provider_of(url: str) -> str | None:
     """The dialect spoken at a URL; the host itself when it is not known; None for a path without a host."""
     found = _HOST.match(url)
@@ -90,5 +93,5 @@ def _by_suffix(host: str) -> str | None:
     if regional is not None:
         return regional
     labels = host.split(".")
-    suffixes = (".".join(labels[start:]) for start in range(len(labels)))
+    suffixes = (".".join(labels[start:]) for start in range(max(len(labels) - _MOST_LABELS, 0), len(labels)))
     return next((_HOSTS[suffix] for suffix in suffixes if suffix in _HOSTS), None)

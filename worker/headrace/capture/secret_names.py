@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from urllib.parse import unquote
+
+from headrace.capture.remembered import remembered
 
 REDACTED = "[redacted]"
 
@@ -47,7 +48,7 @@ KEY_SHAPE = re.compile(KEY_SHAPES)
 _SCHEME = re.compile(r"\s*(Bearer|Basic|Token|ApiKey|AWS4-HMAC-SHA256)\s+\S", re.IGNORECASE)
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096, longest=64)
 def is_secret_header(name: str) -> bool:
     """Whether a header of this (lower case) name holds a credential."""
     words = name.replace("_", "-").split("-")
