@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from headrace.canonical.encoding import MOST_COMPILED, MOST_PLANS, Known, Writers
+from headrace.canonical.encoding import MOST_COMPILED, MOST_PLANS, Known, Writers, encoder
 from headrace.canonical.primitives import LABELS, VARINTS_KNOWN, Labels
 from headrace.canonical.schema_tree import parse
+from headrace.errors import SchemaError
 
 _LETTERS = "abcdefghi"
 _RECORD = parse(
@@ -19,6 +20,7 @@ _RECORD = parse(
         "fields": [{"name": name, "type": ["null", "string"], "default": None} for name in _LETTERS],
     }
 )
+_WORDED = {"type": "record", "name": "Worded", "fields": [{"name": "type", "type": "string"}]}
 
 
 def _written(writers: Writers, shape: dict[str, Any]) -> bytes:
@@ -45,6 +47,28 @@ def test_a_plan_walked_often_becomes_a_function_that_shows_its_source() -> None:
     assert {body for body, _ in seen} == {b"\x00\x02\x06one" + b"\x00" * 7}
     assert [bool(source) for _, source in seen] == [False, False, True, True]
     assert "shape['b']" in str(seen[-1][1])
+
+
+class _Word(str):
+    """Text of a type of its own, as an enumeration's is."""
+
+
+def test_a_function_takes_and_refuses_what_its_plan_does() -> None:
+    listed = parse(
+        {
+            "type": "record",
+            "name": "Listed",
+            "fields": [{"name": "parts", "type": {"type": "array", "items": _WORDED}, "default": []}],
+        }
+    )
+    encode = encoder(listed, walks=2)
+    for _ in range(4):
+        assert encode({"parts": [{"type": "a"}]}) == b"\x02\x02a\x00"
+        assert encode({"parts": [{"type": _Word("a")}]}) == b"\x02\x02a\x00"
+        for odd in (({"type": "a"},), (), "", "type", {"type": "a"}, [{"type": 1}], [["type"]]):
+            with pytest.raises(SchemaError) as refused:
+                encode({"parts": odd})
+            assert refused.value.code == "bad_shape"
 
 
 def test_labels_do_not_pile_up_and_long_texts_are_none() -> None:

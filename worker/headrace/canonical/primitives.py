@@ -42,11 +42,11 @@ class Labels(dict[str, bytes]):
     """Texts of which there are few, with the bytes they are written as; others are written anew each time."""
 
     def __missing__(self, text: str) -> bytes:
-        if type(text) is not str:
+        if not isinstance(text, str):
             raise TypeError
         encoded = text.encode()
         written = varint(len(encoded)) + encoded
-        if len(encoded) <= _LONGEST_LABEL:
+        if type(text) is str and len(encoded) <= _LONGEST_LABEL:
             if len(self) >= _MOST_LABELS:
                 self.clear()
             self[text] = written

@@ -129,14 +129,17 @@ class _Source:
         self.lines += [f"v{at} = shape[{step.name!r}]", f"writers{at}[tuple(v{at})](v{at}, out)"]
 
     def _records(self, step: Step, at: int) -> None:
-        """What is no list and not empty either has no elements that a writer takes."""
         self.names[f"writers{at}"] = step.writers
-        self.lines += [f"v{at} = shape[{step.name!r}]", f"n{at} = len(v{at})", f"if n{at}:"]
+        self.lines += [
+            f"v{at} = shape[{step.name!r}]",
+            f"if type(v{at}) is not list: raise TypeError",
+            f"n{at} = len(v{at})",
+            f"if n{at}:",
+        ]
         self._settle()
         self.lines += [
             f"    out += {_tuple([*self._pieces, _size(f'n{at}')])}",
             f"    for each in v{at}: writers{at}[tuple(each)](each, out)",
-            f"elif type(v{at}) is not list: raise TypeError",
         ]
         if self._pieces:
             self.lines.append(f"else: out += {_tuple(self._pieces)}")
