@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from headrace import records
+from headrace import records, regular_streams
 from headrace.canonical import added
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import CanonicalRecord, DeadLetter
@@ -120,13 +120,17 @@ def response(capture: Capture) -> Normalized:
     """
     origin = _origin(capture)
     try:
-        framed = _framed(capture.payload, capture.form, capture.http)
-        origin = _known(origin, "response", framed.values)
-        if framed.form == "json" and isinstance(framed.events[0].value, dict):
-            reading = Reading(capture.call_id, "response", tenant=capture.tenant)
-            shape = _codec(origin).read_response(framed.events[0].value, reading, None)
-            return Normalized([_finish_response(shape, reading, origin)])
-        made = _folded(origin, _Events.of(framed), first_ordinal=0, reason="no_terminal_event")
+        values = None if capture.form == "json" else regular_streams.values_of(capture.payload)
+        if values is not None:
+            origin, events = _known(origin, "response", values), _Events(values)
+        else:
+            framed = _framed(capture.payload, capture.form, capture.http)
+            origin, events = _known(origin, "response", framed.values), _Events.of(framed)
+            if framed.form == "json" and isinstance(framed.events[0].value, dict):
+                reading = Reading(capture.call_id, "response", tenant=capture.tenant)
+                shape = _codec(origin).read_response(framed.events[0].value, reading, None)
+                return Normalized([_finish_response(shape, reading, origin)])
+        made = _folded(origin, events, first_ordinal=0, reason="no_terminal_event")
         if not made.records and not made.dead_letters:
             raise WireError("the body holds no event", code="empty_body", fix="send the body of the response")
         return made
@@ -152,7 +156,7 @@ def stream(facts: CallFacts, pieces: Sequence[Piece], *, first_ordinal: int) -> 
         return Normalized([_transport_error(origin, failure)], complete=first_ordinal == 0)
     if not events.values and not events.bad:
         return Normalized(complete=False)
-    origin = _known(origin, "stream", [value for value in events.values if type(value) is not Stretch])
+    origin = _known(origin, "stream", events.values)
     made = _folded(origin, events, first_ordinal=first_ordinal, reason=_reason(pieces))
     if first_ordinal == 0 and _has_gap(streamed):
         for record in made.records:
@@ -249,6 +253,9 @@ def _run_events(run: Sequence[Piece], http: Http | None) -> _Events:
         return _json_events(run)
     encoding = http.headers.get("content-encoding") if http else None
     joined = join_pieces(piece.payload for piece in run)
+    values = regular_streams.values_of(joined)
+    if values is not None:
+        return _Events(values)
     try:
         return _Events.of(read_body(joined, encoding))
     except FramingError as error:
@@ -380,12 +387,16 @@ def _known(origin: Origin, kind: str, sample: Json) -> Origin:
     """The origin with protocol and provider told from URL and shape where the capture does not say."""
     facts = origin.facts
     url = _url(facts.http)
-    protocol = facts.protocol or detection.detect(kind, url, sample)
+    protocol = facts.protocol or detection.detect(kind, url, _without_stretches(sample))
     provider = facts.provider or (detection.provider_of(url) if url else None)
     if (protocol, provider) == (facts.protocol, facts.provider):
         return origin
     known = msgspec.structs.replace(facts, protocol=protocol, provider=provider)
     return Origin(known, origin.coordinates, origin.captured)
+
+
+def _without_stretches(sample: Json) -> Json:
+    return [value for value in sample if type(value) is not Stretch] if type(sample) is list else sample
 
 
 def _codec(origin: Origin) -> Codec:
