@@ -431,3 +431,9 @@ def test_what_nobody_knows_stays_in_the_order_of_the_wire() -> None:
     assert [key for key in at_the_end if key in fields] == list(fields)
     broken_off = fold(start(), {"type": "error", "error": {"type": "x", "message": "y"}} | fields).body
     assert [key for key in broken_off if key in fields] == list(fields)
+
+
+@pytest.mark.parametrize("order", [(0, 0.0), (0.0, 0), (0.0, 0.0)])
+def test_an_index_is_a_whole_number_however_it_is_written(order: tuple[Any, Any]) -> None:
+    deltas = [delta(index, "text_delta", text=piece) for index, piece in zip(order, "ab", strict=True)]
+    assert content(opened(0, TEXT), opened(1, TEXT), *deltas) == [{**TEXT, "text": "ab"}, TEXT]

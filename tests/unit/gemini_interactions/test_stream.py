@@ -275,12 +275,13 @@ def test_parallel_calls_may_interleave() -> None:
     assert [(step["id"], step["arguments"]) for step in steps] == [("fc0", {"n": 1}), ("fc1", {"n": 1})]
 
 
-@pytest.mark.parametrize("odd", [0.0, False])
-def test_an_index_that_is_only_equal_to_that_of_the_deltas_before_is_none(odd: Any) -> None:
+@pytest.mark.parametrize(("odd", "places"), [(0.0, ["cab"]), (False, ["a", "cb"])])
+def test_an_index_is_a_whole_number_wherever_it_comes(odd: Any, places: list[str]) -> None:
+    first, second, third = ({"type": "text", "text": text} for text in "abc")
     starts = [start(index, {"type": "model_output"}) for index in (0, 1)]
-    texts = [{"type": "text", "text": text} for text in "ab"]
-    steps = fold_one(created(), *starts, delta(0, texts[0]), delta(odd, texts[1]), completed()).body["steps"]
-    assert [step["content"][0]["text"] for step in steps] == ["a", "b"]
+    deltas = [delta(odd, third), delta(0, first), delta(odd, second)]
+    steps = fold_one(created(), *starts, *deltas, completed()).body["steps"]
+    assert [step["content"][0]["text"] for step in steps if "content" in step] == places
 
 
 def test_what_nobody_knows_stays_in_the_order_of_the_wire() -> None:

@@ -14,6 +14,14 @@ from headrace.json_text import Json
 from headrace.protocols.stretches import Stretch
 
 
+def index_of(event: dict[str, Json]) -> int | None:
+    """An event's index, a whole number however it is written (1.0 is 1); None for any other value."""
+    index = event.get("index")
+    if type(index) is int:
+        return index
+    return int(index) if type(index) is float and index.is_integer() else None
+
+
 class Counted(Protocol):
     """What counts its events."""
 
@@ -39,8 +47,9 @@ class DeltaRun:
     def take(self, event: dict[str, Json]) -> bool:
         """Take an event of the run; False, with nothing done, for any other."""
         index = event.get("index")
-        # A number that is only equal, as 1.0 and true are, is no index.
-        if len(event) != 3 or type(index) is not int or index != self.index or event.get(self.name_key) != self.name:
+        if len(event) != 3 or index != self.index or index is True or index is False:
+            return False
+        if event.get(self.name_key) != self.name:
             return False
         delta = event.get("delta")
         if type(delta) is not dict or len(delta) != 2 or delta.get("type") != self.delta_type:

@@ -21,7 +21,7 @@ from typing import Any
 from headrace.json_text import Json
 from headrace.protocols.anthropic_messages.folding import APPENDED, FoldedBlock
 from headrace.protocols.codec import Folded
-from headrace.protocols.delta_run import DeltaRun
+from headrace.protocols.delta_run import DeltaRun, index_of
 from headrace.protocols.stretches import Stretch, one_by_one
 
 #: Keys of the message that are built from events of their own; a message_delta cannot set them.
@@ -177,7 +177,7 @@ def _block_start(folding: _Folding, event: dict[str, Json]) -> _Message:
         message = folding.next()
     value = event["content_block"]
     block = FoldedBlock(value)
-    message.add(event.get("index"), block)
+    message.add(index_of(event), block)
     if type(value) is dict and value.get("type") == "fallback" and type(message.body.get("model")) is str:
         served = value.get("to")
         if type(served) is dict and type(served.get("model")) is str:
@@ -196,10 +196,10 @@ def _keep(block: FoldedBlock, event: dict[str, Json], known: tuple[str, ...], me
 
 def _block_of(message: _Message, event: dict[str, Json]) -> FoldedBlock | None:
     """The block an event speaks of; one without an index speaks of the newest."""
-    index = event.get("index")
-    if index is None:
+    if event.get("index") is None:
         return message.block
-    return message.open.get(index) if type(index) is int else None
+    index = index_of(event)
+    return None if index is None else message.open.get(index)
 
 
 def _block_delta(folding: _Folding, event: dict[str, Json]) -> _Message:
@@ -212,17 +212,17 @@ def _block_delta(folding: _Folding, event: dict[str, Json]) -> _Message:
     if block is None:
         block = FoldedBlock.implied(delta)
         if block is not None:
-            message.add(event.get("index"), block)
+            message.add(index_of(event), block)
     if block is None or type(block.value) is not dict:
         message.stray.append(event)
         return message
     unknown = block.apply(delta)
     if unknown is not None:
         message.unknown.append(("delta", unknown))
-    elif type(event.get("index")) is int and delta["type"] in APPENDED:
+    elif (index := index_of(event)) is not None and delta["type"] in APPENDED:
         source, field = APPENDED[delta["type"]]
         pieces = block.buffers[field]
-        folding.run = DeltaRun("type", "content_block_delta", event["index"], delta["type"], source, pieces, message)
+        folding.run = DeltaRun("type", "content_block_delta", index, delta["type"], source, pieces, message)
     if len(event) > 3:
         _keep(block, event, ("type", "index", "delta"), message)
     return message

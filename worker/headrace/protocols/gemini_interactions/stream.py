@@ -15,7 +15,7 @@ from typing import Any
 
 from headrace.json_text import Json
 from headrace.protocols.codec import Folded
-from headrace.protocols.delta_run import DeltaRun
+from headrace.protocols.delta_run import DeltaRun, index_of
 from headrace.protocols.gemini_interactions.finish import goes_on
 from headrace.protocols.gemini_interactions.signs import TERMINATORS
 from headrace.protocols.gemini_interactions.slots import PIECES, Slot, step_of
@@ -49,8 +49,8 @@ class _Interaction:
 
     def slot(self, event: dict[str, Json], delta: Json = None) -> Slot:
         """The slot of an event: of its index, else the last one, else a new one for the delta's type of step."""
-        index = event.get("index")
-        if type(index) is not int:
+        index = index_of(event)
+        if index is None:
             index = next(reversed(self.slots), 0)
         slot = self.slots.get(index)
         if slot is None:
@@ -60,8 +60,8 @@ class _Interaction:
 
     def open_slot(self, event: dict[str, Json], step: Json) -> None:
         """Open the slot of a start event; one that was open is being replayed."""
-        index = event.get("index")
-        self.slots[index if type(index) is int else len(self.slots)] = Slot(step, flat=self.list_key == "outputs")
+        index = index_of(event)
+        self.slots[len(self.slots) if index is None else index] = Slot(step, flat=self.list_key == "outputs")
 
     def extra(self, event: dict[str, Json], keys: set[str]) -> None:
         """Keep fields of an event that nobody knows."""
@@ -226,10 +226,11 @@ def _delta(event: dict[str, Json], now: _Interaction) -> None:
     delta: Any = event.get("delta")
     slot = now.slot(event, delta)
     if slot.delta(delta):
-        pieces = slot.pieces_of(delta) if len(event) == 3 and type(event.get("index")) is int else None
-        if pieces is not None:
+        index = index_of(event) if len(event) == 3 else None
+        pieces = slot.pieces_of(delta)
+        if index is not None and pieces is not None:
             kind, source = delta["type"], PIECES[delta["type"]]
-            now.run = DeltaRun("event_type", event["event_type"], event["index"], kind, source, pieces, now.folded)
+            now.run = DeltaRun("event_type", event["event_type"], index, kind, source, pieces, now.folded)
     else:
         delta_type = delta.get("type") if type(delta) is dict else None
         now.folded.unknown.append(("delta", delta_type if type(delta_type) is str else "(none)"))
