@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from headrace.canonical.reading import Reading
+from headrace.json_text import dumps
 from headrace.protocols.codec import Folded
 from headrace.protocols.openai_chat import CODEC
+from headrace.protocols.stretches import Stretch, read
 from tests.unit.openai_chat.samples import LOGPROBS, USAGE, call_delta, chunk, response, stream
 
 
@@ -433,3 +435,17 @@ def test_a_message_that_contradicts_its_deltas_is_stray() -> None:
     event["choices"][0]["message"] = {"role": "assistant", "content": "something else"}
     folded = folded_of([event])
     assert folded.stray == [{"choices": [{"index": 0, "message": event["choices"][0]["message"]}]}]
+
+
+@pytest.mark.parametrize("key", ["channel", "name", "role", "prefix"])
+def test_what_every_delta_repeats_does_not_break_up_a_stretch(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    events = [
+        {"id": "c", "choices": [{"index": 0, "delta": {"reasoning": f"{at} ", key: "analysis"}, "finish_reason": None}]}
+        for at in range(150)
+    ]
+    values = read([dumps(event).encode() for event in events])
+    (other,) = CODEC.fold(events)
+    monkeypatch.setattr(Stretch, "events", lambda stretch: pytest.fail("an event by itself"))
+    (one,) = CODEC.fold(values)
+    assert any(type(value) is Stretch for value in values)
+    assert one == other

@@ -12,6 +12,8 @@ _FRAGMENT: Path = (*_DELTA, "tool_calls", 0)
 _INDEX: Path = (*_FRAGMENT, "index")
 _ARGUMENTS: Path = (*_FRAGMENT, "function", "arguments")
 _TEXTS = frozenset({"content", "refusal", *STRINGS})
+#: Of these the first or the last value stays.
+_SAID_ONCE = frozenset({"role", "name", "channel", "thought_signature", "prefix"})
 
 
 def take_deltas(choice: Choice, stretch: Stretch, varying: set[Path]) -> bool:
@@ -31,7 +33,9 @@ def take_deltas(choice: Choice, stretch: Stretch, varying: set[Path]) -> bool:
 
 def _says_nothing(key: str, value: Json) -> bool:
     """Whether a delta's field adds nothing the second time."""
-    return value is None or key == "role" or (key in _TEXTS and value == "") or (key == "tool_calls" and value == [])
+    if value is None or key in _SAID_ONCE:
+        return True
+    return (key in _TEXTS and value == "") or (key == "tool_calls" and value == [])
 
 
 def _is_piece(delta: dict[str, Json]) -> bool:
