@@ -24,6 +24,7 @@ from headrace.protocols.openai_responses.boundaries import sorted_by_response
 from headrace.protocols.openai_responses.merge import merge_output
 from headrace.protocols.openai_responses.numbering import without_repeats
 from headrace.protocols.openai_responses.slots import Slot, is_same, names, same_type
+from headrace.protocols.openai_responses.waiting import Waiting
 from headrace.protocols.stretches import Path, Stretch
 
 #: Fields that a thin terminal response may lack and its first snapshot has.
@@ -63,6 +64,7 @@ class _Response:
         self.slots: list[Slot] = []
         self._by_id: dict[str, Slot] = {}
         self._by_index: dict[int, Slot] = {}
+        self._waiting = Waiting()
         #: For deltas with known keys only: keys, in order -> what tells their place, and the texts by place.
         self._buffers: dict[tuple[str, ...], tuple[Callable[[dict[str, Json]], Any], dict[Any, list[str]]]] = {}
 
@@ -170,10 +172,9 @@ class _Response:
             return named
         if type(index) is not int:
             # Two calls may have one call id: the first that waits takes it.
-            call_id = item.get("call_id")
-            for slot in self.slots:
-                if slot.waits(done) and slot.item.get("call_id") == call_id and is_same(slot, item):
-                    return slot
+            first = self._waiting.first(item, done)
+            if first is not None:
+                return first
         return self._open(Slot(self._key(index), {}), index)
 
     def _key(self, index: Json) -> int:
@@ -181,6 +182,7 @@ class _Response:
 
     def _open(self, slot: Slot, index: Json) -> Slot:
         self.slots.append(slot)
+        self._waiting.add(slot)
         if type(index) is int:
             self._by_index[index] = slot
         for name in names(slot.item):
@@ -193,6 +195,7 @@ class _Response:
         if slot.done and not done:
             return
         slot.replace(item, done)
+        self._waiting.add(slot)
         for name in names(item):
             self._by_id[name] = slot
         self._buffers.clear()
