@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 from bench.soak import MEMORY_BAND, Load, soak
 
@@ -33,7 +33,7 @@ from tests.support.redis_shapes import Proxy
 from tests.support.services import PrivateStack
 from tests.support.shares import at, closing, numbered
 from tests.support.store_contract import due, one
-from tests.support.workers import Output, Topics, compare, offline, produce, until
+from tests.support.workers import PATIENCE, Output, Topics, compare, offline, produce, until
 
 
 def forms(name: str) -> pytest.MarkDecorator:
@@ -143,6 +143,17 @@ async def test_c01_a_commit_never_passes_what_is_still_in_work(
     assert (len(seen.records), seen.duplicated) == (last - shift + 1, 0)
 
 
+async def until_end(kafka: str, topic: str, offset: int) -> None:
+    """Wait until the log of a topic's first partition ends at an offset."""
+    partition = TopicPartition(topic, 0)
+    consumer = AIOKafkaConsumer(bootstrap_servers=kafka)
+    await consumer.start()
+    async with asyncio.timeout(PATIENCE):
+        while (await consumer.end_offsets([partition]))[partition] != offset:
+            await asyncio.sleep(0.05)
+    await consumer.stop()
+
+
 async def write_with_holes(kafka: str, topic: str, transactional_id: str, offsets: Sequence[int]) -> None:
     """A request at each of the offsets and nothing that a reader is given at those between.
 
@@ -168,6 +179,9 @@ async def write_with_holes(kafka: str, topic: str, transactional_id: str, offset
             for _ in range(hole - 1):
                 await transactional.send_and_wait(topic, request("aborted"), partition=0)
             await transactional.abort_transaction()
+        if following:
+            # The broker writes a transaction's marker after it has said that the transaction has ended.
+            await until_end(kafka, topic, following[0])
     await transactional.stop()
     await plain.stop()
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from headrace.protocols.codec import Folded
+from tests.support.work import is_linear
 from tests.unit.gemini_interactions.wire import CODEC, CONTENTS, INTERACTION, LEGACY, STEPS, TEXT, USAGE, read_response
 
 
@@ -301,15 +302,11 @@ def test_what_nobody_knows_stays_in_the_order_of_the_wire() -> None:
     ],
 )
 def test_what_grows_with_every_delta_is_linear_to_fold(made: Any) -> None:
-    def seconds(count: int) -> float:
+    def work(count: int) -> Callable[[], object]:
         events = [delta(0, made(at)) for at in range(count)]
-        start = time.process_time()
-        CODEC.fold(events)
-        return time.process_time() - start
+        return lambda: CODEC.fold(events)
 
-    seconds(100)
-    small, large = seconds(2_000), seconds(16_000)
-    assert large < 8 * max(small, 0.005) * 4
+    assert is_linear(work)
 
 
 def test_steps_are_in_the_order_of_their_indices() -> None:
