@@ -23,6 +23,7 @@ from headrace.canonical.shape import CanonicalRecord, DeadLetter
 from headrace.capture import detection
 from headrace.capture.body import read_body
 from headrace.capture.framing import Framed, FramedEvent, join_pieces
+from headrace.capture.json_form import Said
 from headrace.capture.model import Capture, Http
 from headrace.capture.model import Source as Coordinates
 from headrace.errors import FramingError, HeadraceError, WireError
@@ -78,19 +79,24 @@ class Origin:
 
 def facts_of_capture(capture: Capture) -> CallFacts:
     """The call facts that one capture carries."""
+    return call_facts(capture, capture.protocol, capture.http)
+
+
+def call_facts(said: Capture | Said, protocol: str | None, http: Http | None) -> CallFacts:
+    """What a message says of its call, with the protocol and the HTTP facts as they were read."""
     return CallFacts(
-        call_id=capture.call_id,
-        protocol=capture.protocol,
-        provider=capture.provider,
-        task_id=capture.task_id,
-        request_version=capture.request_version,
-        tenant=capture.tenant,
-        http=capture.http,
-        origin=capture.origin,
-        side=capture.side,
-        attempt=capture.attempt,
-        truncated=capture.truncated,
-        fidelity=capture.fidelity,
+        call_id=said.call_id,
+        protocol=protocol,
+        provider=said.provider,
+        task_id=said.task_id,
+        request_version=said.request_version,
+        tenant=said.tenant,
+        http=http,
+        origin=said.origin,
+        side=said.side,
+        attempt=said.attempt,
+        truncated=said.truncated,
+        fidelity=said.fidelity,
     )
 
 

@@ -89,7 +89,7 @@ class _Gathered:
         share = self._streams.get((said.tenant or "", said.call_id, source.topic, source.partition))
         if share is None or share.said != said:
             try:
-                share = self._stream(_facts(event), source)
+                share = self._stream(normalize.call_facts(said, *envelope.facts_said(said)), source)
             except HeadraceError:
                 return False
             share.said = said
@@ -134,26 +134,6 @@ class _Gathered:
         elif share.facts != facts:
             share.facts = share.facts.merged(facts)
         return share
-
-
-def _facts(event: envelope.Event) -> CallFacts:
-    """The call facts of an event's message; raises HeadraceError."""
-    said = event.said
-    protocol, http = envelope.facts_said(said)
-    return CallFacts(
-        call_id=said.call_id,
-        protocol=protocol,
-        provider=said.provider,
-        task_id=said.task_id,
-        request_version=said.request_version,
-        tenant=said.tenant,
-        http=http,
-        origin=said.origin,
-        side=said.side,
-        attempt=said.attempt,
-        truncated=said.truncated,
-        fidelity=said.fidelity,
-    )
 
 
 def _piece(capture: Capture) -> Piece:

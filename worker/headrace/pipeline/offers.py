@@ -15,9 +15,9 @@ from headrace.reassembly.pieces import (
     SIGN_SOFT,
     Fragment,
     Piece,
-    in_order,
     intervals,
     is_step,
+    ordered,
     pack,
     reach_of,
 )
@@ -76,7 +76,7 @@ class Offers:
         }
         if share.body is not None:
             return Offer(Append(packed=None, last=UNIT, hard=UNIT, whole=True, **common))
-        fragment = Fragment(share.facts, tuple(in_order([Fragment(share.facts, tuple(share.pieces))])))
+        fragment = Fragment(share.facts, tuple(ordered(share.pieces)))
         batch.duplicates += len(share.pieces) - len(fragment.pieces)
         ends = self._ends(share, fragment.pieces)
         packed = None if ends["whole"] else pack(fragment)

@@ -133,12 +133,15 @@ def in_order(fragments: Iterable[Fragment]) -> list[Piece]:
     Same ``seq`` twice: the first one by log position stays (design section 3). The same log position twice
     is the same message read again.
     """
-    pieces = [piece for fragment in fragments for piece in fragment.pieces]
+    return ordered([piece for fragment in fragments for piece in fragment.pieces])
+
+
+def ordered(pieces: list[Piece]) -> list[Piece]:
+    """As `in_order`, of pieces that are in no fragment yet; the same list when it is in order."""
     if _are_in_order(pieces):
         return pieces
-    pieces.sort(key=lambda piece: piece.order)
     kept: list[Piece] = []
-    for piece in pieces:
+    for piece in sorted(pieces, key=lambda piece: piece.order):
         if not kept or not _same_place(kept[-1], piece):
             kept.append(piece)
     return kept
