@@ -22,7 +22,7 @@ from google.genai._gaos.types.interactions import (
 )
 
 from headrace.json_text import loads
-from headrace.protocols.codec import Folded
+from headrace.protocols.entry_points import Folded
 from headrace.protocols.gemini_interactions.contents import ANNOTATION_TYPES
 from headrace.protocols.gemini_interactions.finish import STATUSES
 from tests.support.shared import corpus, traps

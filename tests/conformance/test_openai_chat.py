@@ -21,7 +21,7 @@ from headrace.canonical.reading import Reading
 from headrace.capture.body import read_body
 from headrace.errors import WireError
 from headrace.json_text import Json
-from headrace.protocols.codec import Folded
+from headrace.protocols.entry_points import Folded
 from headrace.protocols.openai_chat import CODEC
 from tests.support.shared import corpus, traps
 

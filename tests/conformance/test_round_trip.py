@@ -10,7 +10,7 @@ import pytest
 from headrace.canonical.avro import decode_record, encode_record
 from headrace.canonical.reading import Reading
 from headrace.protocols import PROTOCOLS, codec
-from headrace.protocols.codec import Folded
+from headrace.protocols.entry_points import Folded
 from tests.conformance.test_pipeline_corpus import NOT_MESSAGES, exchanges_of
 from tests.support import traffic
 

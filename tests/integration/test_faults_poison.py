@@ -23,7 +23,7 @@ from headrace.canonical.avro import CANONICAL_RECORD, record_format, to_json_lin
 from headrace.claim_check import ClaimCheck
 from headrace.kafka.outputs import CLAIM_HEADER
 from headrace.protocols import codec
-from headrace.protocols.codec import Codec
+from headrace.protocols.entry_points import Codec
 from tests.support.calls import messages_of
 from tests.support.pumps import Rig
 from tests.support.workers import Output, Topics, Workers, offline, produce, until

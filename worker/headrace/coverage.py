@@ -32,7 +32,7 @@ from headrace.capture.model import Capture
 from headrace.errors import HeadraceError
 from headrace.json_text import Json, loads
 from headrace.protocols import codec as codec_of
-from headrace.protocols.codec import Codec
+from headrace.protocols.entry_points import Codec
 
 _HATCH = ("extras", "raw")
 #: Fields of JSON text that are no named home of a leaf.

@@ -8,7 +8,7 @@ import pytest
 
 from headrace.canonical.reading import Reading
 from headrace.protocols.anthropic_messages import CODEC
-from headrace.protocols.codec import Folded
+from headrace.protocols.entry_points import Folded
 from tests.unit.anthropic_messages.samples import BLOCKS, CITATIONS, closed, delta, end, opened, start
 
 TEXT = {"type": "text", "text": ""}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headrace.protocols.codec import Folded
+from headrace.protocols.entry_points import Folded
 from tests.support.work import is_linear
 from tests.unit.gemini_interactions.wire import CODEC, CONTENTS, INTERACTION, LEGACY, STEPS, TEXT, USAGE, read_response
 

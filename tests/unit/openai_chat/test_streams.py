@@ -8,7 +8,7 @@ import pytest
 
 from headrace.canonical.reading import Reading
 from headrace.json_text import dumps
-from headrace.protocols.codec import Folded
+from headrace.protocols.entry_points import Folded
 from headrace.protocols.openai_chat import CODEC
 from headrace.protocols.stretches import Stretch, read
 from tests.unit.openai_chat.samples import LOGPROBS, USAGE, call_delta, chunk, response, stream

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import re
 from functools import lru_cache
-from typing import Annotated, Any, cast
+from typing import cast
 
 import msgspec
 
@@ -23,97 +23,18 @@ from headrace.capture.fields import (
     micros,
 )
 from headrace.capture.fields import safe_payload as safe
-from headrace.capture.model import KINDS, LARGEST_SEQ, Capture, Form, Http, Kind, Source
+from headrace.capture.json_shapes import ABSENT, Envelope, Event, HttpSeen, Said
+from headrace.capture.model import KINDS, Capture, Form, Http, Kind, Source
 from headrace.capture.redaction import redact_event
 from headrace.capture.remembered import remembered
 from headrace.errors import CaptureError, FramingError
 from headrace.json_text import Json, loads
 
-_ABSENT = msgspec.Raw(b"")
-_Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-_Seq = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_SEQ)]
-
-
-class _Http(msgspec.Struct, gc=False, omit_defaults=True):
-    method: str | None = None
-    url: str | None = None
-    status: int | str | None = None
-    headers: Any = None
-
-
-class Envelope(msgspec.Struct, gc=False, omit_defaults=True):
-    """The object as it is written. Fields that it does not name are allowed and not read."""
-
-    call_id: str | int
-    kind: str
-    task_id: str | None = None
-    request_version: str | None = None
-    tenant: str | None = None
-    protocol: str | None = None
-    provider: str | None = None
-    direction: str | None = None
-    seq: _Seq | None = None
-    captured_at: str | int | float | None = None
-    count: _Count | None = None
-    outcome: str | None = None
-    message: str | None = None
-    origin: str | None = None
-    side: str | None = None
-    attempt: _Count | None = None
-    truncated: bool | None = None
-    fidelity: str | None = None
-    http: msgspec.Raw = _ABSENT
-    body: msgspec.Raw = _ABSENT
-    body_text: str | None = None
-    body_base64: str | None = None
-
-
 _decode = msgspec.json.Decoder(Envelope).decode
-_decode_http = msgspec.json.Decoder(_Http | None).decode
+_decode_http = msgspec.json.Decoder(HttpSeen | None).decode
 _encode = msgspec.json.Encoder().encode
 _AT = re.compile(r" - at `(\$[^`]*)`")
 _MISSING = re.compile(r"missing required field `(\w+)`")
-
-
-class Said(msgspec.Struct, gc=False, omit_defaults=True, tag_field="kind", tag="stream"):
-    """The commonest message of all, one JSON event of a stream, as it is written; the decoder refuses any other.
-
-    With its ``body`` and what else is the event's own blanked, it is what the message says of its call: messages
-    that say the same are then equal. `facts_said` tells whether that holds up.
-    """
-
-    call_id: Annotated[str, msgspec.Meta(min_length=1)]
-    body: msgspec.Raw
-    seq: _Seq | None = None
-    captured_at: str | int | float | None = None
-    protocol: str | None = None
-    provider: str | None = None
-    task_id: str | None = None
-    request_version: str | None = None
-    tenant: str | None = None
-    direction: str | None = None
-    origin: str | None = None
-    side: str | None = None
-    attempt: _Count | None = None
-    truncated: bool | None = None
-    fidelity: str | None = None
-    http: msgspec.Raw = _ABSENT
-    # What a stream's event does not have.
-    body_text: None = None
-    body_base64: None = None
-    count: None = None
-    outcome: None = None
-    message: None = None
-
-
-class Event(msgspec.Struct, gc=False):
-    """One JSON event of a stream. said: what its message says of the call. The rest: as in `Capture`."""
-
-    said: Said
-    payload: bytes
-    seq: int | None
-    captured_at: int | None
-    direction: str | None
 
 
 _decode_said = msgspec.json.Decoder(Said).decode
@@ -129,7 +50,7 @@ def read_event(value: bytes) -> Event | None:
         return None
     event = Event(said, payload, said.seq, captured_at, said.direction)
     said.seq = said.captured_at = said.direction = None
-    said.body = _ABSENT
+    said.body = ABSENT
     return event
 
 
@@ -229,7 +150,7 @@ def _read_leniently(value: bytes, refused: Exception) -> Envelope:
     try:
         whole = loads(value)
     except FramingError as error:
-        code = "nesting_too_deep" if isinstance(refused, RecursionError) else CaptureError.code
+        code = "nesting_too_deep" if isinstance(refused, RecursionError) else "bad_capture"
         raise CaptureError(
             f"not a JSON object: {error.message}", code=code, place="$", fix="write one JSON object a message"
         ) from None
@@ -301,8 +222,8 @@ def write_json(capture: Capture) -> bytes:
     return _encode(envelope)
 
 
-def _written_http(http: Http) -> _Http:
-    return _Http(http.method, http.url, http.status, http.headers or None)
+def _written_http(http: Http) -> HttpSeen:
+    return HttpSeen(http.method, http.url, http.status, http.headers or None)
 
 
 def _write_bytes(envelope: Envelope, payload: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from headrace import normalize, records
 from headrace.capture import envelope
@@ -31,7 +32,7 @@ class Share:
     pieces: list[Piece] = field(default_factory=list)
     index: int = 0
     body: Capture | None = None
-    said: object = None
+    said: Any = None
 
 
 class Intake:

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 
 from headrace.errors import DetectionError
-from headrace.protocols.codec import Codec
+from headrace.protocols.entry_points import Codec
 
 #: Protocol name -> folder.
 FOLDERS = {

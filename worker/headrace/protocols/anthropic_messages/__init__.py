@@ -23,7 +23,7 @@ from headrace.protocols.anthropic_messages.sign import sign
 from headrace.protocols.anthropic_messages.stream import fold
 from headrace.protocols.anthropic_messages.unfolding import sse, unfold
 from headrace.protocols.anthropic_messages.usage import PATHS
-from headrace.protocols.codec import Codec
+from headrace.protocols.entry_points import Codec
 
 CODEC = Codec(
     protocol="anthropic.messages",

@@ -26,7 +26,7 @@ TOOLSET_KINDS = {"computer": "computer", "browser": "browser"}
 #: Canonical kinds that have a block of their own; all others are the client's, `tool_use`.
 _BY_KIND = {"server": "server_tool_use", "mcp": "mcp_tool_use"}
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile(f"[{chr(0xD800)}-{chr(0xDFFF)}]")
 _COMMON = (
     Field("id", "tool_call.provider_id"),
     Field("name", "tool_call.name"),

@@ -50,7 +50,7 @@ _TABLES = {
     **{name: Table(Const("type", name), _ID, _CALLER, CACHE_CONTROL) for name in SERVER_RESULTS},
 }
 #: Wire type -> canonical kind: who ran the tool.
-KINDS = {"tool_result": "function", "mcp_tool_result": "mcp", **dict.fromkeys(SERVER_RESULTS, "server")}
+KINDS: dict[str, str] = {"tool_result": "function", "mcp_tool_result": "mcp", **dict.fromkeys(SERVER_RESULTS, "server")}
 _TEXT_PIECE = Table(Const("type", "text"), Field("text", "text"), CACHE_CONTROL)
 
 #: What the provider needs back, by block type.

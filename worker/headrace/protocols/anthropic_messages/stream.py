@@ -20,8 +20,8 @@ from typing import Any
 
 from headrace.json_text import Json
 from headrace.protocols.anthropic_messages.folding import APPENDED, FoldedBlock
-from headrace.protocols.codec import Folded
 from headrace.protocols.delta_run import DeltaRun, index_of
+from headrace.protocols.entry_points import Folded
 from headrace.protocols.stretches import Stretch, one_by_one
 
 #: Keys of the message that are built from events of their own; a message_delta cannot set them.

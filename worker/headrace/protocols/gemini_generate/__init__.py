@@ -17,7 +17,7 @@ the model is in the URL, and a stream is a list of whole responses (SSE, NDJSON 
 
 from __future__ import annotations
 
-from headrace.protocols.codec import Codec
+from headrace.protocols.entry_points import Codec
 from headrace.protocols.gemini_generate.request import read_request, write_request
 from headrace.protocols.gemini_generate.response import read_response, write_response
 from headrace.protocols.gemini_generate.stream import fold, sign

@@ -16,7 +16,7 @@ from typing import Any
 
 from headrace.errors import HeadraceError
 from headrace.json_text import Json, dumps, loads
-from headrace.protocols.codec import Folded
+from headrace.protocols.entry_points import Folded
 from headrace.protocols.google import keys
 from headrace.protocols.google.folding import PartFold, grow, is_plain, owned
 from headrace.protocols.google.grammar import CANDIDATE, RESPONSE

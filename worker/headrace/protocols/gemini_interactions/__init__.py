@@ -15,7 +15,7 @@ Indices of annotations count bytes. Signatures must go back as they came: ``cont
 
 from __future__ import annotations
 
-from headrace.protocols.codec import Codec
+from headrace.protocols.entry_points import Codec
 from headrace.protocols.gemini_interactions.request import read_request, write_request
 from headrace.protocols.gemini_interactions.response import read_response, write_response
 from headrace.protocols.gemini_interactions.signs import sign

@@ -13,7 +13,7 @@ from headrace.json_text import Json, dumps, loads
 from headrace.protocols.gemini_interactions.contents import read_result_content, type_of, write_result_content
 
 #: What a stream says of one step alone.
-STEP_USAGE = Other("step_usage", "detail")
+STEP_USAGE: Other = Other("step_usage", "detail")
 _SIGNATURE = Field("signature", "signature")
 
 _CALL = (Field("id", "tool_call.provider_id"), _SIGNATURE, STEP_USAGE)

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.json_text import Json
-from headrace.protocols.codec import Folded
 from headrace.protocols.delta_run import DeltaRun, index_of
+from headrace.protocols.entry_points import Folded
 from headrace.protocols.gemini_interactions.finish import goes_on
 from headrace.protocols.gemini_interactions.signs import TERMINATORS
 from headrace.protocols.gemini_interactions.slots import PIECES, Slot, step_of

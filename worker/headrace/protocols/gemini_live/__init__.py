@@ -18,7 +18,7 @@ that a body unfolds to frames which fold to an equal body.
 
 from __future__ import annotations
 
-from headrace.protocols.codec import Codec
+from headrace.protocols.entry_points import Codec
 from headrace.protocols.gemini_live.request import read_request, write_request
 from headrace.protocols.gemini_live.response import read_response, write_response
 from headrace.protocols.gemini_live.stream import fold, sign

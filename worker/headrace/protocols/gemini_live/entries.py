@@ -37,6 +37,8 @@ _REALTIME_KEYS = frozenset({*MEDIA, *REALTIME_MARKS, "text"})
 _WRAPPERS = ("frame", "serverContent", "realtimeInput")
 _SERVER = (SERVER_KEYS - {"serverContent"}) | {"modelTurn", *TRANSCRIPTS}
 _CLIENT = CLIENT_KEYS - {"setup"}
+#: Keys whose every part is an entry of its own.
+_ALONE = frozenset(["realtimeInput", *TRANSCRIPTS])
 #: Wire fields that must go back verbatim.
 _CONTINUATION = {"sessionResumptionUpdate": "newHandle", "setupComplete": "voiceConsentSignature"}
 
@@ -216,7 +218,7 @@ def _write_parts(message: Message, entries: list[Json]) -> None:
             entries.append(loads(part["raw"]))
             last = None
             continue
-        starts = key != last or "start" in wire or part["type"] == "data" or key in ("realtimeInput", *TRANSCRIPTS)
+        starts = key != last or "start" in wire or part["type"] == "data" or key in _ALONE
         if starts:
             entries.append({"from": "client" if key in _CLIENT else "server"})
         _write_into(entries[-1], key, part, wire, starts=starts)

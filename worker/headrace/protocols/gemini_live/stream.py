@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from headrace.errors import HeadraceError
 from headrace.json_text import Json, loads
-from headrace.protocols.codec import Folded
+from headrace.protocols.entry_points import Folded
 from headrace.protocols.gemini_live.grammar import (
     CLIENT_KEYS,
     FLAGS,

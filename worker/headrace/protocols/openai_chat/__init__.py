@@ -15,7 +15,7 @@ docstrings of the delta modules. No reader asks which provider it was.
 
 from __future__ import annotations
 
-from headrace.protocols.codec import Codec
+from headrace.protocols.entry_points import Codec
 from headrace.protocols.openai_chat.request import read_request, write_request
 from headrace.protocols.openai_chat.response import read_response, write_response
 from headrace.protocols.openai_chat.stream import fold, sign, sse, unfold

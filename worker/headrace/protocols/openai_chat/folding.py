@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from headrace.json_text import Json
-from headrace.protocols.codec import Folded
+from headrace.protocols.entry_points import Folded
 from headrace.protocols.openai_chat import errors, merging
 from headrace.protocols.openai_chat.choice_deltas import Choice
 from headrace.protocols.openai_chat.delta_stretches import take_deltas

@@ -14,8 +14,13 @@ from headrace.json_text import Json
 Rule = Callable[[Json, Json], Json]
 
 
-class Several(list[Json]):
+class Several:
     """The values of one field, in order, until the stream has ended."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: list[Json]) -> None:
+        self.values = values
 
 
 def first(before: Json, after: Json) -> Json:
@@ -43,12 +48,12 @@ def merged(before: Json, after: Json) -> Json:
 
 def every(before: Json, after: Json) -> Json:
     """All values, for `settled`."""
-    if type(before) is Several:
-        before.append(after)
+    if isinstance(before, Several):
+        before.values.append(after)
         return before
     if type(before) is dict and type(after) is dict:
         return merged(before, after)
-    return Several((before, after))
+    return Several([before, after])
 
 
 def put(body: dict[str, Json], key: str, value: Json, rule: Rule) -> None:
@@ -68,12 +73,12 @@ def put_all(body: dict[str, Json], values: Mapping[str, Json], rules: Mapping[st
 def settled(body: dict[str, Json], *, texts: bool) -> dict[str, Json]:
     """The body with `Several` values made one. texts: texts are pieces of one text."""
     for key, value in body.items():
-        if type(value) is Several:
-            body[key] = _settle(value, texts)
+        if isinstance(value, Several):
+            body[key] = _settle(value.values, texts)
     return body
 
 
-def _settle(values: Several, texts: bool) -> Json:
+def _settle(values: list[Json], texts: bool) -> Json:
     if all(type(value) is list for value in values):
         return joined_lists(values)
     distinct: list[Json] = []

@@ -10,7 +10,7 @@ A stream is folded by `stream` to the body that would have come without streamin
 response, `numbering` drops repeats, `slots` builds items, `merge` decides which copy of each item stands.
 """
 
-from headrace.protocols.codec import Codec
+from headrace.protocols.entry_points import Codec
 from headrace.protocols.openai_responses.request import read_request, write_request
 from headrace.protocols.openai_responses.response import read_response, write_response
 from headrace.protocols.openai_responses.signs import sign

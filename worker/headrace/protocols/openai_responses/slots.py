@@ -38,6 +38,7 @@ class Slot:
         "_logprobs",
         "_shell",
         "_texts",
+        "_whole",
         "done",
         "item",
         "key",
@@ -53,6 +54,8 @@ class Slot:
 
     def _clear(self) -> None:
         self._texts: dict[tuple[Text, int], list[str]] = {}
+        #: Texts that began with a done event: nothing before it counts.
+        self._whole: set[tuple[Text, int]] = set()
         self._elements: dict[tuple[str, int], Json] = {}
         self._annotations: dict[int, dict[int, Json]] = {}
         #: Where the next annotation of an element goes that has no place of its own.
@@ -98,13 +101,15 @@ class Slot:
 
     def set_text(self, text: Text, index: int, whole: str) -> None:
         """The full text: replaces all deltas and what the item opened with."""
-        self._texts[text, index] = _Whole([whole])
+        self._texts[text, index] = [whole]
+        self._whole.add((text, index))
 
     def set_element(self, name: str, index: int, element: Json) -> None:
         """A whole element of a list: replaces its texts and annotations."""
         self._elements[name, index] = element
         for key in [key for key in self._texts if key[0].list == name and key[1] == index]:
             del self._texts[key]
+            self._whole.discard(key)
         if name == "content":
             self._annotations.pop(index, None)
             self._annotated.pop(index, None)
@@ -156,7 +161,7 @@ class Slot:
         for (name, index), element in sorted(self._elements.items(), key=lambda entry: entry[0]):
             lists.put(name, index, element)
         for (text, index), pieces in sorted(self._texts.items(), key=lambda entry: entry[0][1]):
-            _build_text(item, lists, text, index, pieces)
+            _build_text(item, lists, text, index, "".join(pieces), (text, index) in self._whole)
         for index, logprobs in self._logprobs.items():
             part = lists.element("content", index, "output_text")
             part["logprobs"] = [*_list(part.get("logprobs")), *logprobs]
@@ -192,10 +197,6 @@ def is_same(slot: Slot, item: dict[str, Json]) -> bool:
 
 def _agree(known: Json, given: Json) -> bool:
     return known is None or given is None or bool(known == given)
-
-
-class _Whole(list[str]):
-    """The text of a done event: nothing before it counts."""
 
 
 class _Lists:
@@ -249,9 +250,7 @@ class _Lists:
         return found
 
 
-def _build_text(item: dict[str, Json], lists: _Lists, text: Text, index: int, pieces: list[str]) -> None:
-    joined = "".join(pieces)
-    whole = type(pieces) is _Whole
+def _build_text(item: dict[str, Json], lists: _Lists, text: Text, index: int, joined: str, whole: bool) -> None:
     if not text.list:
         item[text.field] = joined if whole else _string(item.get(text.field)) + joined
     elif text.field:

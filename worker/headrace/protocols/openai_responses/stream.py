@@ -18,7 +18,7 @@ from operator import itemgetter
 from typing import Any
 
 from headrace.json_text import Json
-from headrace.protocols.codec import Folded
+from headrace.protocols.entry_points import Folded
 from headrace.protocols.openai_responses import events as ev
 from headrace.protocols.openai_responses.boundaries import sorted_by_response
 from headrace.protocols.openai_responses.merge import merge_output
