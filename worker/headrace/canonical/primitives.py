@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from struct import Struct
-from typing import Any
+from typing import Final
 
-#: Appends the bytes of a value to a list of bytes.
-Put = Callable[[Any, list[bytes]], None]
+from librt.strings import BytesWriter
 
 #: What writers raise on a value that does not fit.
-MISFIT = (TypeError, AttributeError, KeyError, ValueError, OverflowError)
+MISFIT: Final = (TypeError, AttributeError, KeyError, ValueError, OverflowError)
 
 #: Integers up to here are exact as a double.
-_EXACT = 1 << 53
-_RANGES = {"int": (-(1 << 31), 1 << 31), "long": (-(1 << 63), 1 << 63)}
+_EXACT: Final = 1 << 53
 
-#: Labels kept, and the longest that is: they are words of a protocol or names of tools.
-_MOST_LABELS = 4096
-_LONGEST_LABEL = 64
+#: Words kept a field, and the longest that is.
+MOST_WORDS: Final = 512
+LONGEST_WORD: Final = 64
 
 
 def varint(value: int) -> bytes:
@@ -33,78 +30,108 @@ def varint(value: int) -> bytes:
 
 
 #: The small ones, which lengths and counts mostly are.
-VARINTS = tuple(varint(value) for value in range(8192))
-VARINTS_KNOWN = len(VARINTS)
-_pack_float, _pack_double = Struct("<f").pack, Struct("<d").pack
+VARINTS_KNOWN: Final = 8192
+VARINTS: Final = [varint(value) for value in range(VARINTS_KNOWN)]
 
 
-class Labels(dict[str, bytes]):
-    """Texts of which there are few, with the bytes they are written as; others are written anew each time."""
+class Writer:
+    """Writes the values of one type."""
 
-    def __missing__(self, text: str) -> bytes:
-        if not isinstance(text, str):
+    def write(self, value: object, out: BytesWriter) -> None:
+        """Append the bytes of a value; raises one of `MISFIT` for what is no such value."""
+        raise NotImplementedError
+
+
+class TextWriter(Writer):
+    """A string's length and its UTF-8."""
+
+    def write(self, value: object, out: BytesWriter) -> None:
+        if not isinstance(value, str):
             raise TypeError
-        encoded = text.encode()
+        encoded = value.encode()
+        size = len(encoded)
+        out.write(VARINTS[size] if size < VARINTS_KNOWN else varint(size))
+        out.write(encoded)
+
+
+class WordWriter(Writer):
+    """A string of which there are few, that come again and again: their bytes are kept."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, bytes] = {}
+
+    def write(self, value: object, out: BytesWriter) -> None:
+        if not isinstance(value, str):
+            raise TypeError
+        written = self.known.get(value)
+        if written is None:
+            written = self._written(value)
+        out.write(written)
+
+    def _written(self, word: str) -> bytes:
+        encoded = word.encode()
         written = varint(len(encoded)) + encoded
-        if type(text) is str and len(encoded) <= _LONGEST_LABEL:
-            if len(self) >= _MOST_LABELS:
-                self.clear()
-            self[text] = written
+        if len(encoded) <= LONGEST_WORD and type(word) is str:
+            if len(self.known) >= MOST_WORDS:
+                self.known.clear()
+            self.known[word] = written
         return written
 
 
-#: One for the process: the same words stand in all records.
-LABELS = Labels()
+class BytesValueWriter(Writer):
+    """The length of bytes, and the bytes."""
 
-
-def put_text(value: Any, out: list[bytes]) -> None:
-    """A string's length and its UTF-8."""
-    text = value.encode()
-    size = len(text)
-    out.append(VARINTS[size] if size < VARINTS_KNOWN else varint(size))
-    out.append(text)
-
-
-def _put_bytes(value: Any, out: list[bytes]) -> None:
-    if type(value) is not bytes:
-        raise TypeError
-    out.append(varint(len(value)))
-    out.append(value)
-
-
-def _put_boolean(value: Any, out: list[bytes]) -> None:
-    if value is not True and value is not False:
-        raise TypeError
-    out.append(b"\x01" if value else b"\x00")
-
-
-def _integer_writer(name: str) -> Put:
-    low, end = _RANGES[name]
-
-    def put_integer(value: Any, out: list[bytes]) -> None:
-        if type(value) is not int or not low <= value < end:
+    def write(self, value: object, out: BytesWriter) -> None:
+        if type(value) is not bytes:
             raise TypeError
-        out.append(VARINTS[value] if 0 <= value < VARINTS_KNOWN else varint(value))
+        out.write(varint(len(value)))
+        out.write(value)
 
-    return put_integer
+
+class BooleanWriter(Writer):
+    """One byte; nothing but True and False is a boolean."""
+
+    def write(self, value: object, out: BytesWriter) -> None:
+        if value is True:
+            out.write(b"\x01")
+        elif value is False:
+            out.write(b"\x00")
+        else:
+            raise TypeError
 
 
-def _float_writer(pack: Callable[[float], bytes]) -> Put:
-    def put_float(value: Any, out: list[bytes]) -> None:
+class IntegerWriter(Writer):
+    """An integer of 32 or 64 bits; a boolean is none."""
+
+    def __init__(self, bits: int) -> None:
+        self._low: Final = -(1 << (bits - 1))
+        self._end: Final = 1 << (bits - 1)
+
+    def write(self, value: object, out: BytesWriter) -> None:
+        if type(value) is not int or not self._low <= value < self._end:
+            raise TypeError
+        out.write(VARINTS[value] if 0 <= value < VARINTS_KNOWN else varint(value))
+
+
+class FloatWriter(Writer):
+    """IEEE 754, little-endian. form: as `struct` spells it. Integers are taken where they are exact."""
+
+    def __init__(self, form: str) -> None:
+        self._pack: Final = Struct(form).pack
+
+    def write(self, value: object, out: BytesWriter) -> None:
         if type(value) is not float and (type(value) is not int or not -_EXACT <= value <= _EXACT):
             raise TypeError
-        out.append(pack(value))
-
-    return put_float
+        out.write(self._pack(value))
 
 
 #: By the name of the type.
-PRIMITIVE_WRITERS: dict[str, Put] = {
-    "string": put_text,
-    "bytes": _put_bytes,
-    "boolean": _put_boolean,
-    "int": _integer_writer("int"),
-    "long": _integer_writer("long"),
-    "float": _float_writer(_pack_float),
-    "double": _float_writer(_pack_double),
+PRIMITIVE_WRITERS: Final[dict[str, Writer]] = {
+    "string": TextWriter(),
+    "bytes": BytesValueWriter(),
+    "boolean": BooleanWriter(),
+    "int": IntegerWriter(32),
+    "long": IntegerWriter(64),
+    "float": FloatWriter("<f"),
+    "double": FloatWriter("<d"),
 }

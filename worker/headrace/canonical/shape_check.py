@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from librt.strings import BytesWriter
+
 from headrace.canonical.primitives import MISFIT, PRIMITIVE_WRITERS
 from headrace.canonical.schema_tree import MISSING, Array, Node, Nullable, Primitive, Record
 from headrace.errors import SchemaError
@@ -41,7 +43,7 @@ def _check_record(record: Record, shape: Any, path: str) -> dict[str, Any]:
 
 def _check_primitive(node: Primitive, value: Any, path: str) -> None:
     try:
-        PRIMITIVE_WRITERS[node.name](value, [])
+        PRIMITIVE_WRITERS[node.name].write(value, BytesWriter())
     except UnicodeEncodeError:
         raise _bad("text holds half of a surrogate pair, which UTF-8 cannot carry", path) from None
     except MISFIT:

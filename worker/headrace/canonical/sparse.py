@@ -9,13 +9,15 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace.canonical.encoding import MOST_PLANS
 from headrace.canonical.schema_tree import MISSING, Array, Node, Nullable, Primitive, Record
 from headrace.json_text import Json
 
 Convert = Callable[[Any], Any]
 #: (field, default, converter) of the fields that a shape with certain keys comes out with.
 Plan = tuple[tuple[str, Any, Convert | None], ...]
+
+#: Plans kept a record type; real traffic has some dozens.
+MOST_PLANS = 1024
 
 
 def pruner(node: Node) -> Convert | None:
