@@ -12,9 +12,10 @@ import pytest
 import redis.asyncio as aioredis
 
 from headrace.errors import SettingsError, StoreError
-from headrace.reassembly.pieces import CallFacts, Fragment, Piece, in_order, pack, unpack
+from headrace.reassembly.pieces import CallFacts, Fragment, Piece, pack, unpack
 from headrace.reassembly.redis_link import connect_url
 from headrace.reassembly.redis_store import RedisStore
+from headrace.reassembly.sequence import in_order
 from headrace.reassembly.store import Append, StateKey
 from tests.support.redis_shapes import Proxy, redis_cluster, redis_sentinel
 from tests.support.services import PrivateStack

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from headrace.reassembly.pieces import intervals
+from headrace.reassembly.sequence import intervals
 from headrace.reassembly.store import UNIT, Answer, Append, Close, Position, StateKey
 
 IDLE, GRACE = 1_000, 100

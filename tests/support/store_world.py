@@ -17,7 +17,7 @@ import msgspec
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from headrace.reassembly.pieces import intervals
+from headrace.reassembly.sequence import intervals
 from headrace.reassembly.store import UNIT, Answer, Append, Close, StateKey, Store
 from tests.support.shares import at, closing
 

@@ -194,12 +194,23 @@ def _stream_origin(facts: CallFacts, pieces: Sequence[Piece]) -> Origin:
 
 def _span(pieces: Sequence[Piece]) -> tuple[Coordinates, ...]:
     """The first and the last message of each partition that the pieces came from."""
+    first = pieces[0]
+    topic, partition, offset, latest = first.topic, first.partition, first.offset, first.timestamp
+    lowest = highest = offset
+    for piece in pieces:
+        if piece.partition != partition or piece.topic != topic:
+            return _spans(pieces)
+        offset = piece.offset
+        lowest, highest = min(lowest, offset), max(highest, offset)
+        latest = max(latest, piece.timestamp)
+    return (Coordinates(topic, partition, lowest, latest), Coordinates(topic, partition, highest, latest))
+
+
+def _spans(pieces: Sequence[Piece]) -> tuple[Coordinates, ...]:
     spans: list[Coordinates] = []
     partitions = {(piece.topic, piece.partition) for piece in pieces}
     for topic, partition in sorted(partitions):
-        there = pieces
-        if len(partitions) > 1:
-            there = [piece for piece in pieces if (piece.topic, piece.partition) == (topic, partition)]
+        there = [piece for piece in pieces if (piece.topic, piece.partition) == (topic, partition)]
         offsets = [piece.offset for piece in there]
         latest = max([piece.timestamp for piece in there])
         spans += [Coordinates(topic, partition, offset, latest) for offset in (min(offsets), max(offsets))]
@@ -238,7 +249,7 @@ def _single(framed: Framed, what: str) -> dict[str, Json]:
 
 def _runs(pieces: Sequence[Piece]) -> list[list[Piece]]:
     """Neighbouring pieces of one form; byte slices on both sides of a missing number are not neighbours."""
-    if pieces and "bytes" not in {piece.form for piece in pieces}:
+    if pieces and _all_json(pieces):
         return [list(pieces)]
     runs: list[list[Piece]] = []
     for piece in pieces:
@@ -248,6 +259,13 @@ def _runs(pieces: Sequence[Piece]) -> list[list[Piece]]:
         else:
             runs[-1].append(piece)
     return runs
+
+
+def _all_json(pieces: Sequence[Piece]) -> bool:
+    for piece in pieces:  # noqa: SIM110 - a loop that mypyc makes a loop
+        if piece.form == "bytes":
+            return False
+    return True
 
 
 def _is_gap(before: Piece, after: Piece) -> bool:
@@ -269,9 +287,11 @@ def _run_events(run: Sequence[Piece], http: Http | None) -> _Events:
 
 
 def _json_events(run: Sequence[Piece]) -> _Events:
-    if {piece.direction for piece in run} != {None}:
-        return _directed_events(run)
-    payloads = [piece.payload for piece in run]
+    payloads = []
+    for piece in run:
+        if piece.direction is not None:
+            return _directed_events(run)
+        payloads.append(piece.payload)
     try:
         return _Events(read(payloads))
     except FramingError:
@@ -366,14 +386,23 @@ def _transport_error(origin: Origin, failure: Piece) -> CanonicalRecord:
 
 def _reason(pieces: Sequence[Piece]) -> str:
     """Why a stream without its last event stopped: the closing capture's word, or the wire's silence."""
-    outcomes = {piece.outcome for piece in pieces}
-    return next((outcome for outcome in ("aborted", "timeout") if outcome in outcomes), "no_terminal_event")
+    reason = "no_terminal_event"
+    for piece in pieces:
+        if piece.outcome == "aborted":
+            return "aborted"
+        if piece.outcome == "timeout":
+            reason = "timeout"
+    return reason
 
 
 def _has_gap(pieces: Sequence[Piece]) -> bool:
     """Whether numbers are missing between pieces in order; a stream may be numbered from 0 or from 1."""
-    numbers = [piece.seq for piece in pieces if piece.seq is not None]
-    return bool(numbers) and (numbers[0] > 1 or numbers[-1] - numbers[0] + 1 != len(numbers))
+    first, last, count = 0, 0, 0
+    for piece in pieces:
+        seq = piece.seq
+        if seq is not None:
+            first, last, count = (first if count else seq), seq, count + 1
+    return count > 0 and (first > 1 or last - first + 1 != count)
 
 
 def _bad_event(data: bytes, reason: str, origin: Origin) -> DeadLetter:

@@ -15,7 +15,8 @@ from headrace.capture.redaction import (
     redact_payload,
     redact_url,
 )
-from headrace.capture.secret_fields import _MEMBERS, _ROOTS, may_hold_secrets
+from headrace.capture.secret_fields import _ROOTS, may_hold_secrets
+from headrace.capture.secret_members import MEMBERS
 from tests.support.shared import PROTOCOLS, corpus
 
 SECRET = "hunter2-s3cr3t-value"
@@ -254,7 +255,7 @@ def test_real_bodies_are_left_alone() -> None:
 
 
 def test_the_quick_look_reads_every_place_the_rules_know() -> None:
-    assert set(_MEMBERS) == set(_ROOTS)
+    assert set(MEMBERS) == set(_ROOTS)
     assert not may_hold_secrets(b'{"id": "x", "choices": [{"delta": {"content": "authorization"}}]}')
     assert may_hold_secrets(b'{"tools": [{"type": "mcp", "authorization": "x"}]}')
 

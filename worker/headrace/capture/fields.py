@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, cast
 
 from headrace.capture.compression import decompress
@@ -67,6 +68,20 @@ def micros(value: Json, place: str = "$.captured_at") -> int | None:
 
 
 def _of_iso(text: str) -> int:
+    """Of what producers write most, the minute is read once: its seconds and their fraction are the microseconds."""
+    if len(text) == 27 and text[26] == "Z" and text[19] == ".":
+        within = text[17:19] + text[20:26]
+        if within.isascii() and within.isdigit() and within[0] < "6":
+            return _of_minute(text[:17]) + int(within)
+    return _of_any_iso(text)
+
+
+@lru_cache(maxsize=256)
+def _of_minute(start: str) -> int:
+    return _of_any_iso(start + "00.000000Z")
+
+
+def _of_any_iso(text: str) -> int:
     moment = datetime.fromisoformat(text)
     since = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)) - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds

@@ -12,40 +12,11 @@ from collections.abc import Callable
 
 import msgspec
 
+from headrace.capture.secret_members import ABSENT, MEMBERS, NO_SETTINGS, Settings, settings_of
 from headrace.capture.secret_names import REDACTED, redact_url
 from headrace.errors import FramingError
 from headrace.json_text import Json, loads
 
-_ABSENT = msgspec.Raw(b"")
-
-
-class _Settings(msgspec.Struct, gc=False):
-    """The members of a body under which secrets may stand, as raw bytes: reading only these costs no parse."""
-
-    tools: msgspec.Raw = _ABSENT
-    mcp_servers: msgspec.Raw = _ABSENT
-    environment: msgspec.Raw = _ABSENT
-    data_sources: msgspec.Raw = _ABSENT
-    dataSources: msgspec.Raw = _ABSENT  # noqa: N815 - the wire's name
-    response: msgspec.Raw = _ABSENT
-    interaction: msgspec.Raw = _ABSENT
-    setup: msgspec.Raw = _ABSENT
-    contextUpdate: msgspec.Raw = _ABSENT  # noqa: N815 - the wire's name
-    context_update: msgspec.Raw = _ABSENT
-    item: msgspec.Raw = _ABSENT
-    events: msgspec.Raw = _ABSENT
-    input: msgspec.Raw = _ABSENT
-    output: msgspec.Raw = _ABSENT
-    api_key: msgspec.Raw = _ABSENT
-    apiKey: msgspec.Raw = _ABSENT  # noqa: N815 - the wire's name
-    authorization: msgspec.Raw = _ABSENT
-    extra_headers: msgspec.Raw = _ABSENT
-    aws_secret_access_key: msgspec.Raw = _ABSENT
-
-
-_NO_SETTINGS = _Settings()
-_settings_of = msgspec.json.Decoder(_Settings).decode
-_MEMBERS = tuple(name for name in _Settings.__struct_fields__)
 #: Members that are content; only items with tools of their own count there.
 _CONTENT = frozenset({"input", "output"})
 _CONTENT_SIGNS = re.compile(rb"additional_tools|tool_search_output")
@@ -61,8 +32,8 @@ _STREAM_SIGNS = re.compile(rb'"(?:tools|mcp_servers|environment)"')
 
 def event_may_hold_secrets(event: bytes) -> bool:
     """`may_hold_secrets` of one JSON object, which raises msgspec's DecodeError for what is none."""
-    settings = _settings_of(event)
-    return settings != _NO_SETTINGS and _hold_secrets(settings)
+    settings = settings_of(event)
+    return settings != NO_SETTINGS and _hold_secrets(settings)
 
 
 def may_hold_secrets(body: bytes) -> bool:
@@ -71,15 +42,18 @@ def may_hold_secrets(body: bytes) -> bool:
     if head != b"{" and (head := body[:64].lstrip()[:1]) != b"{":
         return (_SIGNS if head == b"[" else _STREAM_SIGNS).search(body) is not None
     try:
-        settings = _settings_of(body)
+        settings = settings_of(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return True
-    return settings != _NO_SETTINGS and _hold_secrets(settings)
+    return settings != NO_SETTINGS and _hold_secrets(settings)
 
 
-def _hold_secrets(settings: _Settings) -> bool:
-    members = zip(_MEMBERS, msgspec.structs.astuple(settings), strict=True)
-    return any(_holds_secrets(name, bytes(raw)) for name, raw in members if raw is not _ABSENT)
+def _hold_secrets(settings: Settings) -> bool:
+    for name in MEMBERS:
+        raw = getattr(settings, name)
+        if raw is not ABSENT and _holds_secrets(name, bytes(raw)):
+            return True
+    return False
 
 
 def _holds_secrets(name: str, raw: bytes) -> bool:

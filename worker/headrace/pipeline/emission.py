@@ -11,7 +11,8 @@ from headrace.pipeline import letters
 from headrace.pipeline.batch import Batch
 from headrace.pipeline.intake import Share
 from headrace.pipeline.offers import Offer
-from headrace.reassembly.pieces import CallFacts, Fragment, Piece, facts_of, in_order, is_step, pack, reach_of, unpack
+from headrace.reassembly.pieces import CallFacts, Fragment, Piece, pack, unpack
+from headrace.reassembly.sequence import facts_of, in_order, is_step, reach_of
 from headrace.reassembly.store import Answer, Close
 
 

@@ -82,12 +82,12 @@ class _Gathered:
 
     def __init__(self) -> None:
         self.shares: list[Share] = []
-        self._streams: dict[tuple[str, str, str, int], Share] = {}
+        self._streams: dict[tuple[str, int, str, str], Share] = {}
 
     def add_event(self, event: envelope.Event, source: Coordinates, index: int) -> bool:
         """Add an event's piece; False, and nothing added, when what it says of the call is not to be accepted."""
         said = event.said
-        share = self._streams.get((said.tenant or "", said.call_id, source.topic, source.partition))
+        share = self._streams.get((said.call_id, source.partition, source.topic, said.tenant or ""))
         if share is None or share.said != said:
             try:
                 share = self._stream(normalize.call_facts(said, *envelope.facts_said(said)), source)
@@ -127,7 +127,7 @@ class _Gathered:
 
     def _stream(self, facts: CallFacts, source: Coordinates) -> Share:
         """The share of a call's stream, which the facts are added to."""
-        place = (facts.tenant or "", facts.call_id, source.topic, source.partition)
+        place = (facts.call_id, source.partition, source.topic, facts.tenant or "")
         share = self._streams.get(place)
         if share is None:
             share = self._streams[place] = Share(StateKey(facts.tenant or "", facts.call_id, "response"), facts)

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
 from headrace.pipeline.batch import Batch
 from headrace.pipeline.intake import Share
-from headrace.reassembly.pieces import (
-    SIGN_HARD,
-    SIGN_SOFT,
-    Fragment,
-    Piece,
-    intervals,
-    is_step,
-    ordered,
-    pack,
-    reach_of,
-)
+from headrace.reassembly.pieces import SIGN_HARD, SIGN_SOFT, Fragment, Piece, pack
+from headrace.reassembly.sequence import any_numbered, intervals, is_step, ordered, reach_of
 from headrace.reassembly.signs import Signs, ends_alone
 from headrace.reassembly.store import UNIT, Append, Position
 
@@ -66,55 +56,109 @@ class Offers:
     def of(self, share: Share, batch: Batch) -> Offer:
         """The share's offer; repeated pieces are counted in the batch."""
         last = share.pieces[-1]
-        common: dict[str, Any] = {
-            "key": share.key,
-            "position": Position(last.topic, last.partition, last.offset),
-            "first_offset": share.pieces[0].offset,
-            "last_seen": max([piece.timestamp for piece in share.pieces]),
-            "idle": self._patience.idle,
-            "grace": self._patience.grace,
-        }
+        latest = last.timestamp
+        for piece in share.pieces:
+            latest = max(latest, piece.timestamp)
+        position = Position(last.topic, last.partition, last.offset)
         if share.body is not None:
-            return Offer(Append(packed=None, last=UNIT, hard=UNIT, whole=True, **common))
-        fragment = Fragment(share.facts, tuple(ordered(share.pieces)))
-        batch.duplicates += len(share.pieces) - len(fragment.pieces)
-        ends = self._ends(share, fragment.pieces)
-        packed = None if ends["whole"] else pack(fragment)
-        return Offer(Append(packed=packed, **ends, **common), fragment)
-
-    def _ends(self, share: Share, pieces: Sequence[Piece]) -> dict[str, Any]:
-        """Where the share reaches to, and what it says of the stream's end."""
-        seqs = [piece.seq for piece in pieces if piece.seq is not None]
-        numbered = bool(seqs)
-        # All with numbers, as most producers write them: each is a step.
-        steps = pieces if len(seqs) == len(pieces) else [one for one in pieces if is_step(one, numbered=numbered)]
-        last = max(seqs) if numbered else max([piece.offset for piece in steps], default=-1)
-        counts = [piece.count for piece in pieces if piece.count is not None]
-        runs = tuple(intervals(seqs))
-        ends = {
-            "seqs": runs,
-            "last": last,
-            "loose": _loose(pieces) if numbered and len(seqs) < len(pieces) else -1,
-            "count": max(counts, default=None),
-            "ended": any(piece.seq is None for piece in pieces if piece.kind != "stream"),
-        }
-        # All of a stream at once, as most are where batches are large: nothing hangs on the signs in it.
-        unbroken = runs == ((0, last),)
-        if counts:
-            if unbroken and last + 1 >= max(counts):
-                return {**ends, "hard": -1, "soft": False, "whole": True}
-        elif (unbroken or not numbered) and steps and ends_alone(share.facts.protocol, steps[-1]):
-            return {**ends, "hard": last, "soft": False, "whole": True}
-        marks = self.signs.marks(share.key, share.facts.protocol, pieces)
-        placed = zip(pieces, marks, strict=True)
-        hard = [reach_of(one) for one, mark in placed if mark == SIGN_HARD and is_step(one, numbered=numbered)]
-        ends["hard"] = max(hard, default=-1)
-        ends["soft"] = SIGN_SOFT in marks
-        if numbered:
-            ends["whole"] = unbroken and not counts and ends["hard"] == last
+            ends, packed, fragment = _UNIT, None, None
         else:
-            ends["whole"] = last >= 0 and (ends["ended"] or ends["hard"] == last)
+            fragment = Fragment(share.facts, tuple(ordered(share.pieces)))
+            batch.duplicates += len(share.pieces) - len(fragment.pieces)
+            ends = self._ends(share, fragment.pieces)
+            packed = None if ends.whole else pack(fragment)
+        append = Append(
+            key=share.key,
+            position=position,
+            first_offset=share.pieces[0].offset,
+            last_seen=latest,
+            idle=self._patience.idle,
+            grace=self._patience.grace,
+            packed=packed,
+            seqs=ends.seqs,
+            last=ends.last,
+            loose=ends.loose,
+            count=ends.count,
+            ended=ends.ended,
+            hard=ends.hard,
+            soft=ends.soft,
+            whole=ends.whole,
+        )
+        return Offer(append, fragment)
+
+    def _ends(self, share: Share, pieces: Sequence[Piece]) -> _Ends:
+        """Where the share reaches to, and what it says of the stream's end."""
+        numbered = any_numbered(pieces)
+        ends = _reach(pieces, numbered)
+        final = ends.count
+        # All of a stream at once, as most are where batches are large: nothing hangs on the signs in it.
+        unbroken = ends.seqs == ((0, ends.last),)
+        if final is not None:
+            if unbroken and ends.last + 1 >= final:
+                ends.whole = True
+                return ends
+        elif unbroken or not numbered:
+            step = _last_step(pieces, numbered)
+            if step is not None and ends_alone(share.facts.protocol, step):
+                ends.hard, ends.whole = ends.last, True
+                return ends
+        marks = self.signs.marks(share.key, share.facts.protocol, pieces)
+        for piece, mark in zip(pieces, marks, strict=True):
+            if mark == SIGN_HARD and is_step(piece, numbered=numbered):
+                ends.hard = max(ends.hard, reach_of(piece))
+        ends.soft = SIGN_SOFT in marks
+        if numbered:
+            ends.whole = unbroken and final is None and ends.hard == ends.last
+        else:
+            ends.whole = ends.last >= 0 and (ends.ended or ends.hard == ends.last)
         return ends
+
+
+@dataclass(slots=True)
+class _Ends:
+    """What an append says of where its share reaches; see `Append`."""
+
+    seqs: tuple[tuple[int, int], ...] = ()
+    last: int = -1
+    loose: int = -1
+    count: int | None = None
+    ended: bool = False
+    hard: int = -1
+    soft: bool = False
+    whole: bool = False
+
+
+_UNIT = _Ends(last=UNIT, hard=UNIT, whole=True)
+
+
+def _reach(pieces: Sequence[Piece], numbered: bool) -> _Ends:
+    """How far the pieces go, without what their signs say."""
+    ends = _Ends()
+    seqs: list[int] = []
+    for piece in pieces:
+        seq = piece.seq
+        if seq is not None:
+            seqs.append(seq)
+        elif piece.kind != "stream":
+            ends.ended = True
+        count = piece.count
+        if count is not None and (ends.count is None or count > ends.count):
+            ends.count = count
+        if not numbered and is_step(piece, numbered=False):
+            ends.last = max(ends.last, piece.offset)
+    if numbered:
+        ends.last = max(seqs)
+        ends.seqs = tuple(intervals(seqs))
+        if len(seqs) < len(pieces):
+            ends.loose = _loose(pieces)
+    return ends
+
+
+def _last_step(pieces: Sequence[Piece], numbered: bool) -> Piece | None:
+    for piece in reversed(pieces):
+        if is_step(piece, numbered=numbered):
+            return piece
+    return None
 
 
 def _loose(pieces: Sequence[Piece]) -> int:

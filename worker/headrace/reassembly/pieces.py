@@ -11,10 +11,7 @@ protocol: with the dictionary it shrinks to less than half of what it does witho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from importlib import resources
-from itertools import islice
-from operator import lt
 
 import msgspec
 import zstandard
@@ -125,73 +122,3 @@ def unpack(packed: bytes) -> Fragment:
     if decompressor is None:
         raise msgspec.DecodeError(f"a fragment of a newer worker: it names dictionary {packed[:1].hex()}")
     return _decode(decompressor.decompress(packed[1:]))
-
-
-def in_order(fragments: Iterable[Fragment]) -> list[Piece]:
-    """All pieces, sorted, each place once.
-
-    Same ``seq`` twice: the first one by log position stays (design section 3). The same log position twice
-    is the same message read again.
-    """
-    return ordered([piece for fragment in fragments for piece in fragment.pieces])
-
-
-def ordered(pieces: list[Piece]) -> list[Piece]:
-    """As `in_order`, of pieces that are in no fragment yet; the same list when it is in order."""
-    if _are_in_order(pieces):
-        return pieces
-    kept: list[Piece] = []
-    for piece in sorted(pieces, key=lambda piece: piece.order):
-        if not kept or not _same_place(kept[-1], piece):
-            kept.append(piece)
-    return kept
-
-
-def _are_in_order(pieces: Sequence[Piece]) -> bool:
-    """Whether pieces are sorted, each place once; told for all with numbers, and for all without of one partition."""
-    seqs = [piece.seq for piece in pieces if piece.seq is not None]
-    if seqs:
-        return len(seqs) == len(pieces) and _ascend(seqs)
-    return len({(piece.topic, piece.partition) for piece in pieces}) == 1 and _ascend([each.offset for each in pieces])
-
-
-def _ascend(places: Sequence[int]) -> bool:
-    return all(map(lt, places, islice(places, 1, None)))
-
-
-def _same_place(left: Piece, right: Piece) -> bool:
-    if left.seq is not None:
-        return left.seq == right.seq
-    return right.seq is None and left.order == right.order
-
-
-def reach_of(piece: Piece) -> int:
-    """A piece's place in its stream: its number, or its offset."""
-    return piece.offset if piece.seq is None else piece.seq
-
-
-def is_step(piece: Piece, *, numbered: bool) -> bool:
-    """Whether a piece is a step of its stream. An unnumbered `end` is none: it may overtake the pieces it ends."""
-    return piece.seq is not None if numbered else piece.kind != "end"
-
-
-def intervals(seqs: Iterable[int]) -> list[tuple[int, int]]:
-    """Sorted, merged, inclusive intervals of sequence numbers: [3, 1, 2, 7] -> [(1, 3), (7, 7)]."""
-    ordered = sorted(set(seqs))
-    if ordered and ordered[-1] - ordered[0] + 1 == len(ordered):
-        return [(ordered[0], ordered[-1])]
-    merged: list[tuple[int, int]] = []
-    for seq in ordered:
-        if merged and merged[-1][1] == seq - 1:
-            merged[-1] = (merged[-1][0], seq)
-        else:
-            merged.append((seq, seq))
-    return merged
-
-
-def facts_of(fragments: Sequence[Fragment]) -> CallFacts:
-    """The call's facts over all its fragments."""
-    facts = fragments[0].facts
-    for fragment in fragments[1:]:
-        facts = facts.merged(fragment.facts)
-    return facts

@@ -35,9 +35,10 @@ import msgspec
 import zstandard
 
 from headrace.errors import SettingsError, StoreError
-from headrace.reassembly.pieces import Fragment, facts_of, in_order, pack, unpack
+from headrace.reassembly.pieces import Fragment, pack, unpack
 from headrace.reassembly.redis_link import Client, Command, RedisLink, connect_url
 from headrace.reassembly.redis_reply import Header, answer_of, read_header
+from headrace.reassembly.sequence import facts_of, in_order
 from headrace.reassembly.state import CLAIMED, CLOSED, is_committed, source_of
 from headrace.reassembly.store import Answer, Append, Close, Position, StateKey
 

@@ -13,7 +13,7 @@ import hashlib
 from collections.abc import Mapping
 
 from headrace.json_text import Json, dumps
-from headrace.reassembly.pieces import intervals
+from headrace.reassembly.sequence import intervals
 
 _URL_SAFE = str.maketrans("-_", "+/")
 
