@@ -44,7 +44,5 @@ def test_a_time_is_read_as_datetime_reads_it(moment: datetime) -> None:
     ],
 )
 def test_what_only_looks_like_a_time_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=".*"):
-        datetime.fromisoformat(text)
     with pytest.raises(CaptureError):
         micros(text)
