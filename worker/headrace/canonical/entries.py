@@ -82,8 +82,13 @@ def set_path(body: dict[str, Json], path: str, value: Json) -> None:
 
 def has_path(body: Mapping[str, Json], path: str) -> bool:
     """Whether there is a value at a dotted path."""
-    value: Json = body
-    for name in path.split("."):
+    return has_names(body, path.split("."))
+
+
+def has_names(body: Json, names: list[str]) -> bool:
+    """`has_path` of a path that is split already."""
+    value = body
+    for name in names:
         if type(value) is not dict or name not in value:
             return False
         value = value[name]

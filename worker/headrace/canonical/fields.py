@@ -40,7 +40,7 @@ from headrace.canonical.kinds import (
     Kind,
     is_text,
 )
-from headrace.canonical.table_reader import WALKS_BEFORE_COMPILING, Node
+from headrace.canonical.table_reader import Node
 from headrace.json_text import Json, dumps, loads
 
 __all__ = [
@@ -136,23 +136,18 @@ class Table:
         if root is None:
             root = self._root(skip)
         left = Leftover()
-        reader = root.readers.get(tuple(body))
-        if reader is None or not reader(body, shape, left, left.extras):
-            root.walk(body, shape, left, left.extras)
+        root.read(body if isinstance(body, dict) else dict(body), shape, left, left.extras)
         if left.others:
             for name, gathered in left.others.items():
                 set_path(shape, name, dumps(gathered))
         return left
 
-    def node(self, skip: frozenset[str], walks: int = WALKS_BEFORE_COMPILING) -> Node:
-        """What reads an object of the table. walks: how often keys come before they get a function."""
-        expected: tuple[Field | Const, ...] = (*self.constants, *self.defaults)
-        return Node(self.tree, self._preferred, skip, tuple(entry.wire for entry in expected), walks)
-
     def _root(self, skip: Collection[str]) -> Node:
         if len(self._roots) >= _MOST_ROOTS:
             self._roots.clear()
-        root = self._roots[skip] = self.node(frozenset(skip))
+        expected: tuple[Field | Const, ...] = (*self.constants, *self.defaults)
+        paths = tuple(entry.wire for entry in expected)
+        root = self._roots[skip] = Node(self.tree, self._preferred, frozenset(skip), paths)
         return root
 
     def write(self, shape: Mapping[str, Any], spelled: Mapping[str, Json] | None = None) -> dict[str, Json]:
