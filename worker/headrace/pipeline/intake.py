@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Raw
+
 from headrace import normalize, records
 from headrace.capture import envelope
 from headrace.capture.avro_form import AvroCaptures
@@ -82,6 +84,7 @@ class _Gathered:
 
     def __init__(self) -> None:
         self.shares: list[Share] = []
+        self._http: dict[bytes, Raw] = {}
         self._streams: dict[tuple[str, int, str, str], Share] = {}
 
     def add_event(self, event: envelope.Event, source: Coordinates, index: int) -> bool:
@@ -93,6 +96,8 @@ class _Gathered:
                 share = self._stream(normalize.call_facts(said, *envelope.facts_said(said)), source)
             except HeadraceError:
                 return False
+            # Many calls say the same of HTTP. One copy stays near the processor; each call's own would not.
+            said.http = self._http.setdefault(bytes(said.http), said.http)
             share.said = said
         share.pieces.append(
             Piece(
