@@ -17,7 +17,7 @@ in ``wire`` where a body lacks what the writer would add.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from headrace.canonical import added
@@ -27,7 +27,6 @@ from headrace.json_text import Json
 from headrace.protocols.stretches import Stretch
 
 
-@dataclass(slots=True)
 class Folded:
     """One response folded out of stream events.
 
@@ -40,14 +39,38 @@ class Folded:
     where the stream itself carries the request (the setup of a Live session): `read_request` takes the body.
     """
 
-    body: dict[str, Json]
-    complete: bool
-    events: int
-    layout: Any = None
-    unknown: list[tuple[str, str]] = field(default_factory=list)
-    stray: list[Json] = field(default_factory=list)
-    missing: list[tuple[int, int]] = field(default_factory=list)
-    record_type: str = "response"
+    # No dataclass: what that generates is not compiled with the rest.
+    __slots__ = ("body", "complete", "events", "layout", "missing", "record_type", "stray", "unknown")
+
+    def __init__(
+        self,
+        body: dict[str, Json],
+        complete: bool,
+        events: int,
+        layout: Any = None,
+        unknown: list[tuple[str, str]] | None = None,
+        stray: list[Json] | None = None,
+        missing: list[tuple[int, int]] | None = None,
+        record_type: str = "response",
+    ) -> None:
+        self.body = body
+        self.complete = complete
+        self.events = events
+        self.layout = layout
+        self.unknown: list[tuple[str, str]] = [] if unknown is None else unknown
+        self.stray: list[Json] = [] if stray is None else stray
+        self.missing: list[tuple[int, int]] = [] if missing is None else missing
+        self.record_type = record_type
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Folded) and self._facts() == other._facts()
+
+    def __repr__(self) -> str:
+        return f"Folded{self._facts()!r}"
+
+    def _facts(self) -> tuple[Any, ...]:
+        facts = (self.body, self.complete, self.events, self.layout, self.unknown, self.stray)
+        return (*facts, self.missing, self.record_type)
 
 
 ReadRequest = Callable[[dict[str, Json], Reading], CanonicalRecord]

@@ -10,8 +10,7 @@ add. A field nobody knows keeps its last value; earlier values that differ go to
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from operator import itemgetter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from headrace.errors import HeadraceError
@@ -20,7 +19,7 @@ from headrace.protocols.entry_points import Folded
 from headrace.protocols.google import keys
 from headrace.protocols.google.folding import PartFold, grow, is_plain, owned
 from headrace.protocols.google.grammar import CANDIDATE, RESPONSE
-from headrace.protocols.stretches import Path, Stretch, one_by_one
+from headrace.protocols.stretches import Path, Stretch
 from headrace.reassembly.pieces import SIGN_HARD, SIGN_NONE, SIGN_SOFT
 
 #: Fields of a chunk whose last value counts.
@@ -37,14 +36,23 @@ _STEADY = _LAST | {"content"}
 _PARTS: Path = ("candidates", 0, "content", "parts")
 _TEXT: Path = (*_PARTS, 0, "text")
 _NEWEST = frozenset({"usageMetadata", "createTime"})
+#: What is not compared as it is to see that a chunk is like another.
+_COMPARED_APART = frozenset({"candidates", "usageMetadata", "content", "index"})
+_CHUNK_MASK: dict[str, Json] = {"candidates": None, "usageMetadata": None}
+_WIRE_MASK: dict[str, Json] = {"content": None}
 
 
-class _Superseded(dict[str, list[Json]]):
+class _Superseded:
     """Values of fields nobody knows that a later chunk replaced."""
+
+    __slots__ = ("values",)
+
+    def __init__(self) -> None:
+        self.values: dict[str, list[Json]] = {}
 
     def put(self, target: dict[str, Json], key: str, value: Json) -> None:
         if key in target and target[key] != value:
-            self.setdefault(key, []).append(target[key])
+            self.values.setdefault(key, []).append(target[key])
         target[key] = value
 
 
@@ -59,7 +67,7 @@ class _Candidate:
         self.fold = PartFold()
         self.has_content = self.has_parts = False
 
-    def add(self, chunk: Mapping[str, Json], superseded: _Superseded) -> None:
+    def add(self, chunk: dict[str, Json], superseded: _Superseded) -> None:
         fields = self.fields
         for key, value in chunk.items():
             if key == "content" and type(value) is dict:
@@ -92,9 +100,24 @@ class _Candidate:
 class _Response:
     """One response as it streams."""
 
+    __slots__ = (
+        "_candidates",
+        "_first",
+        "_foreign",
+        "_has_candidates",
+        "_superseded",
+        "_usage",
+        "body",
+        "count",
+        "run",
+        "snaked",
+    )
+
     def __init__(self) -> None:
         self.body: dict[str, Json] = {}
         self.count = 0
+        #: What the chunks since the last that was none of it add to.
+        self.run: _Run | None = None
         self.snaked: list[str] = []
         self._first: dict[str, Json] = {}
         self._superseded = _Superseded()
@@ -103,7 +126,7 @@ class _Response:
         self._has_candidates = False
         self._usage: dict[str, Json] | None = None
 
-    def add(self, chunk: Mapping[str, Json], event: dict[str, Json]) -> None:
+    def add(self, chunk: dict[str, Json], event: dict[str, Json]) -> None:
         """chunk: the event, its known keys in camelCase."""
         self.count += 1
         if self.count == 1:
@@ -131,6 +154,8 @@ class _Response:
         known = self.candidate(candidate)
         if known is None or not known.fold.take_texts(part, stretch.values(_TEXT)):
             return False
+        # Since then the response may have newer values than the chunks of the run.
+        self.run = None
         self.count += len(stretch)
         if newest:
             last = stretch.last()
@@ -171,94 +196,99 @@ class _Response:
     def folded(self) -> Folded:
         """The response; what no field could hold is in ``stray``."""
         complete = self._is_complete()
-        if self.count == 1 and not any(one.fold.has_streamed_calls for one in self._candidates.values()):
+        if self.count == 1 and not self._has_streamed_calls():
             # One chunk is the whole response, letter by letter.
             return Folded(self._first, complete, 1)
         body = self.body
         if self._has_candidates:
-            body["candidates"] = [*(one.finish() for one in self._candidates.values()), *self._foreign]
+            body["candidates"] = [one.finish() for one in self._candidates.values()] + self._foreign
         if self._usage is not None:
             body["usageMetadata"] = self._usage
         if self.snaked:
             # Parts may still belong to the events.
             body = owned(body)
             keys.to_spelled(body, {re.sub(r"\.\d+", "", path) for path in self.snaked})
-        stray: list[Json] = [item for one in self._candidates.values() for item in one.fold.stray]
-        if self._superseded:
-            stray.append({"superseded": dict(self._superseded)})
+        stray: list[Json] = []
+        for one in self._candidates.values():
+            stray += one.fold.stray
+        if self._superseded.values:
+            stray.append({"superseded": self._superseded.values})
         return Folded(body, complete, self.count, stray=stray)
 
     def _is_complete(self) -> bool:
         if self.body.get("error") is not None:
             return True
-        if self._candidates:
-            return all(one.fields.get("finishReason") is not None for one in self._candidates.values())
-        return _is_blocked(self.body)
+        for one in self._candidates.values():
+            if one.fields.get("finishReason") is None:
+                return False
+        return bool(self._candidates) or _is_blocked(self.body)
+
+    def _has_streamed_calls(self) -> bool:
+        for one in self._candidates.values():  # noqa: SIM110 - compiled, a generator costs more than the rest
+            if one.fold.has_streamed_calls:
+                return True
+        return False
 
 
 class _Run:
     """Chunks that add to one text, and are like the first of them but for text and usage: nearly all of a stream."""
 
-    __slots__ = ("_chunk", "_fold", "_response", "_wire", "is_over")
+    __slots__ = ("_chunk", "_content_size", "_fold", "_has_usage", "_index", "_role", "_size", "_wire", "_wire_size")
 
-    def __init__(self, response: _Response, chunk: dict[str, Json], wire: dict[str, Json], fold: PartFold) -> None:
-        #: A stretch has come, since when the response may have newer values.
-        self.is_over = False
-        self._response = response
-        self._chunk = chunk
-        self._wire = wire
+    def __init__(self, chunk: dict[str, Json], wire: dict[str, Json], fold: PartFold) -> None:
+        content = wire["content"]
+        self._chunk = chunk | _CHUNK_MASK
+        self._wire = wire | _WIRE_MASK
+        self._role: Json = content.get("role")
+        self._index = type(wire.get("index"))
+        self._size, self._wire_size, self._content_size = len(chunk), len(wire), len(content)
+        self._has_usage = "usageMetadata" in chunk
         self._fold = fold
 
     @classmethod
     def after(cls, response: _Response, event: dict[str, Json]) -> _Run | None:
         """The run that a chunk begins, once the response has taken it."""
         wire, _ = _only_text(event)
-        known = response.candidate(wire) if wire is not None and _CHUNK.issuperset(event) else None
-        if wire is None or known is None:
+        if wire is None or wire.get("finishReason") is not None or not _CHUNK.issuperset(event):
             return None
-        # Of other values an equal one need not be the same: 1 equals 1.0 and true.
-        are_exact = all(
-            value is None or type(value) is str or key in ("candidates", "usageMetadata", "content", "parts", "index")
-            for each in (event, wire, wire["content"])
-            for key, value in each.items()
-        )
-        return cls(response, event, wire, known.fold) if are_exact else None
+        known = response.candidate(wire)
+        if known is None or not (_are_exact(event) and _are_exact(wire)):
+            return None
+        content = wire["content"]
+        if len(content) > 1 and type(content.get("role")) is not str:
+            return None
+        return cls(event, wire, known.fold)
 
-    def take(self, chunks: Iterator[dict[str, Json]]) -> dict[str, Json] | None:
-        """Take chunks as long as they are of the run; gives the first that is none."""
-        first, first_wire, first_content = self._chunk, self._wire, self._wire["content"]
-        of_chunk = _values_but(first, {"candidates", "usageMetadata"})
-        of_wire, of_content = _values_but(first_wire, {"content"}), _values_but(first_content, {"parts"})
-        like = (of_chunk(first), of_wire(first_wire), of_content(first_content))
-        sizes = (len(first), len(first_wire), len(first_content))
-        has_usage, index_type = "usageMetadata" in first, type(first_wire.get("index"))
-        response, take_text = self._response, self._fold.take_text
-        for chunk in chunks:
-            if self.is_over:
-                return chunk
-            try:
-                (wire,) = chunk["candidates"]
-                content = wire["content"]
-                (part,) = content["parts"]
-                usage = chunk["usageMetadata"] if has_usage else None
-                if (of_chunk(chunk), of_wire(wire), of_content(content)) != like:
-                    return chunk
-            except (KeyError, TypeError, ValueError):
-                return chunk
-            if (len(chunk), len(wire), len(content)) != sizes or type(wire.get("index")) is not index_type:
-                return chunk
-            if (has_usage and type(usage) is not dict) or not take_text(part):
-                return chunk
-            response.count += 1
-            if usage is not None:
-                response.add_usage(usage)
-        return None
+    def take(self, chunk: dict[str, Json], response: _Response) -> bool:
+        """Take a chunk of the run; False, with nothing done, for any other."""
+        candidates, usage = chunk.get("candidates"), chunk.get("usageMetadata")
+        if len(chunk) != self._size or type(candidates) is not list or len(candidates) != 1:
+            return False
+        wire = candidates[0]
+        if type(wire) is not dict or len(wire) != self._wire_size:
+            return False
+        content = wire.get("content")
+        if type(content) is not dict or len(content) != self._content_size or content.get("role") != self._role:
+            return False
+        parts = content.get("parts")
+        if type(parts) is not list or len(parts) != 1 or type(wire.get("index")) is not self._index:
+            return False
+        if chunk | _CHUNK_MASK != self._chunk or wire | _WIRE_MASK != self._wire:
+            return False
+        if (self._has_usage and type(usage) is not dict) or not self._fold.take_text(parts[0]):
+            return False
+        response.count += 1
+        if usage is not None:
+            response.add_usage(usage)
+        return True
 
 
-def _values_but(example: dict[str, Json], but: Set[str]) -> Callable[[dict[str, Json]], Any]:
-    """What gives the values of an object at the keys of an example but some."""
-    keys = [key for key in example if key not in but]
-    return itemgetter(*keys) if keys else len
+def _are_exact(fields: dict[str, Json]) -> bool:
+    """Whether other values that equal these are the same: 1 equals 1.0 and true."""
+    for key, value in fields.items():
+        if value is not None and type(value) is not str and key not in _COMPARED_APART:
+            return False
+    return True
 
 
 def _only_text(event: dict[str, Json]) -> tuple[dict[str, Json] | None, dict[str, Json]]:
@@ -281,48 +311,75 @@ def _is_blocked(body: Mapping[str, Json]) -> bool:
 
 def fold(events: Sequence[Json | Stretch]) -> list[Folded]:
     """Chunks in order -> the responses they make, by response id. Never raises."""
-    responses: dict[str, _Response] = {}
-    current: _Response | None = None
-    run: _Run | None = None
-    stray: list[Json] = []
-    unknown: list[tuple[str, str]] = []
+    folding = _Folding()
+    for event in events:
+        if type(event) is not Stretch:
+            folding.take(event)
+        elif not folding.take_stretch(event):
+            for each in event.events():
+                folding.take(each)
+    return folding.made()
 
-    def take_stretch(stretch: Stretch) -> bool:
-        if run is not None:
-            run.is_over = True
-        return current is not None and current.add_stretch(stretch)
 
-    chunks = _objects(one_by_one(events, take_stretch), stray)
-    event = next(chunks, None)
-    while event is not None:
-        run = None
-        chunk: dict[str, Json] = event
+class _Folding:
+    """The responses of one stream so far."""
+
+    __slots__ = ("_current", "_responses", "_stray", "_unknown")
+
+    def __init__(self) -> None:
+        self._responses: dict[str, _Response] = {}
+        self._current: _Response | None = None
+        self._stray: list[Json] = []
+        self._unknown: list[tuple[str, str]] = []
+
+    def take(self, event: Json) -> None:
+        """One chunk, or what is none; a JSON array of chunks may be nested in another."""
+        if type(event) is dict:
+            current = self._current
+            if current is None or current.run is None or not current.run.take(event, current):
+                self._take_chunk(event)
+        elif type(event) is list:
+            for each in event:
+                self.take(each)
+        elif event != "[DONE]":
+            self._stray.append(event)
+
+    def take_stretch(self, stretch: Stretch) -> bool:
+        """Chunks that go on with one text; False, with nothing done, for others."""
+        return self._current is not None and self._current.add_stretch(stretch)
+
+    def _take_chunk(self, event: dict[str, Json]) -> None:
+        chunk = event
         paths: list[str] = []
         if not event or not _CHUNK.issuperset(event):
             chunk, paths = keys.to_camel(event, RESPONSE)
+        current = self._current
         if _CHUNK.isdisjoint(chunk):
-            stray.append(event)
-            unknown.append(("event", next(iter(event), "")))
-        else:
-            response_id = chunk.get("responseId")
-            if current is None or (response_id is not None and response_id != current.body.get("responseId")):
-                current = _of_id(responses, response_id, current)
-            current.add(chunk, event)
-            current.snaked += paths
-            run = _Run.after(current, event)
-        event = next(chunks, None) if run is None else run.take(chunks)
-    made = [response.folded() for response in dict.fromkeys(responses.values())]
-    if stray and not made:
-        made = [Folded({}, complete=False, events=0)]
-    if stray:
-        made[-1].stray += stray
-        made[-1].unknown += unknown
-    return made
+            self._stray.append(event)
+            self._unknown.append(("event", next(iter(event), "")))
+            if current is not None:
+                current.run = None
+            return
+        response_id = chunk.get("responseId")
+        if current is None or (response_id is not None and response_id != current.body.get("responseId")):
+            current = self._current = _of_id(self._responses, response_id, current)
+        current.add(chunk, event)
+        current.snaked += paths
+        current.run = _Run.after(current, event)
+
+    def made(self) -> list[Folded]:
+        """All responses; what none of them could hold goes to the last one."""
+        made = [response.folded() for response in dict.fromkeys(self._responses.values())]
+        if self._stray:
+            made = made or [Folded({}, complete=False, events=0)]
+            made[-1].stray += self._stray
+            made[-1].unknown += self._unknown
+        return made
 
 
 def _of_id(responses: dict[str, _Response], response_id: Json, current: _Response | None) -> _Response:
     """The response of an id; one that had none yet takes the first that comes."""
-    key = dumps(response_id)
+    key = f'"{response_id}' if type(response_id) is str else dumps(response_id)
     if key not in responses:
         unnamed = current is not None and current.body.get("responseId") is None
         responses[key] = current if unnamed and current is not None else _Response()

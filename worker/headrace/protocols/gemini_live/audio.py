@@ -12,10 +12,10 @@ import binascii
 import hashlib
 from collections.abc import Mapping
 
+import msgspec
+
 from headrace.json_text import Json, dumps
 from headrace.reassembly.sequence import intervals
-
-_URL_SAFE = str.maketrans("-_", "+/")
 
 
 def chunk_of(blob: Mapping[str, Json]) -> bytes | None:
@@ -23,9 +23,20 @@ def chunk_of(blob: Mapping[str, Json]) -> bytes | None:
     data = blob.get("data")
     if type(data) is not str or "sha256" in blob:
         return None
-    text = data.translate(_URL_SAFE)
+    # Calls of `replace` are many times faster than `translate`.
+    text = data.replace("-", "+").replace("_", "/")
+    text += "=" * (-len(text) % 4)
     try:
-        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+        found: bytes = msgspec.convert(text, bytes)
+    except (msgspec.ValidationError, ValueError):
+        return _decoded(text)
+    return found
+
+
+def _decoded(text: str) -> bytes | None:
+    """The slow reader has the last word: it takes more padding than there need be."""
+    try:
+        return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         return None
 
@@ -37,6 +48,9 @@ class MediaRun:
         """blob: the first chunk's; it and the others are added by `add`. keep: hold the bytes, too."""
         self.blob = {key: value for key, value in blob.items() if key != "data"}
         self._like = dumps(self.blob)
+        mime_type = self.blob.get("mimeType")
+        #: Where a chunk has nothing but this and its data, it is all there is to compare.
+        self._mime_type = mime_type if len(self.blob) == 1 and type(mime_type) is str else None
         self._size = 0
         self._digest = hashlib.sha256()
         self._frames: list[int] = []
@@ -44,6 +58,8 @@ class MediaRun:
 
     def continues(self, blob: Mapping[str, Json]) -> bool:
         """Whether a chunk is of the same medium."""
+        if self._mime_type is not None and len(blob) == 2 and "data" in blob:
+            return blob.get("mimeType") == self._mime_type
         return dumps({key: value for key, value in blob.items() if key != "data"}) == self._like
 
     def add(self, data: bytes, frame: int) -> None:

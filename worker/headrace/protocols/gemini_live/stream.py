@@ -33,7 +33,8 @@ from headrace.protocols.gemini_live.grammar import (
 from headrace.protocols.gemini_live.turn import Turn
 from headrace.protocols.google import keys
 from headrace.protocols.google.folding import is_plain
-from headrace.protocols.stretches import Path, Stretch, one_by_one
+from headrace.protocols.google.grammar import BLOB
+from headrace.protocols.stretches import Path, Stretch
 from headrace.reassembly.pieces import SIGN_NONE, SIGN_SOFT
 
 _KNOWN = CLIENT_KEYS | SERVER_KEYS
@@ -69,13 +70,51 @@ class Session:
         if type(wire) is not dict or not wire:
             self.stray.append(event)
             return
-        camel, _ = keys.to_camel(wire, FRAME)
-        self._frame, self._counted = frame, None
+        if len(wire) == 1 and not self._over and self._goes_on(side, wire, frame):
+            return
+        camel = keys.camelled(wire, FRAME)
+        self._frame = frame
+        self._counted = None
         if _is_bare_error(camel):
             self._fail(camel)
             return
         for key, value in camel.items():
             self._take(side or ("client" if key in CLIENT_KEYS else "server"), key, value)
+
+    def _goes_on(self, side: str, wire: dict[str, Json], frame: int) -> bool:
+        """Take a frame that adds one piece to a channel of a turn, as nearly all do; False for any other."""
+        turn = self._turn
+        if turn is None:
+            return False
+        if side == "server":
+            content = wire.get("serverContent")
+            if type(content) is not dict or len(content) != 1:
+                return False
+            speech = content.get("modelTurn")
+            if type(speech) is dict:
+                parts = speech.get("parts") if len(speech) == 1 else None
+                part = parts[0] if type(parts) is list and len(parts) == 1 else None
+                if type(part) is not dict or len(part) != 1 or turn.fields.get("interrupted") is True:
+                    return False
+                if not turn.speak_on(part, frame):
+                    return False
+            else:
+                key = "outputTranscription" if "outputTranscription" in content else "inputTranscription"
+                said = content.get(key)
+                if type(said) is not dict or len(said) != 1 or "text" not in said:
+                    return False
+                turn.transcribe(key, said)
+        else:
+            heard = wire.get("realtimeInput") or wire.get("realtime_input")
+            blob = heard.get("audio") if side == "client" and type(heard) is dict and len(heard) == 1 else None
+            if type(blob) is not dict or len(blob) != 2:
+                return False
+            if "mime_type" in blob:
+                blob = keys.camelled(blob, BLOB)
+            if "mimeType" not in blob or not turn.hear("audio", blob, frame):
+                return False
+        turn.events += 1
+        return True
 
     def take_stretch(self, stretch: Stretch, frame: int) -> bool:
         """Take frames that go on with one text or medium; False, with nothing done, for others."""
@@ -174,7 +213,7 @@ def _sides(event: Json) -> tuple[str, Json]:
     if type(event) is not dict or ("from" not in event and "frame" not in event):
         return "", event
     side = event.get("from")
-    return side if side in ("client", "server") else "", event.get("frame")
+    return side if type(side) is str and side in _SENT_BY else "", event.get("frame")
 
 
 def _only_piece(event: Json) -> tuple[str, Json, Path] | None:
@@ -213,7 +252,7 @@ def _only_string(key: str, value: dict[str, Json], path: Path) -> tuple[str, Jso
 
 def _folded_turn(turn: Turn) -> Folded:
     body = turn.body()
-    ended = any(body.get(flag) is True for flag in ("turnComplete", "interrupted")) or "error" in body
+    ended = body.get("turnComplete") is True or body.get("interrupted") is True or "error" in body
     return Folded(body, ended, turn.events, stray=turn.stray)
 
 
@@ -223,16 +262,16 @@ def folder(*, keep_media: bool) -> Callable[[Sequence[Json | Stretch]], list[Fol
     def fold_session(events: Sequence[Json | Stretch]) -> list[Folded]:
         session = Session(keep_media=keep_media)
         frame = 0
-
-        def take_stretch(stretch: Stretch) -> bool:
-            nonlocal frame
-            taken = session.take_stretch(stretch, frame)
-            frame += len(stretch) if taken else 0
-            return taken
-
-        for event in one_by_one(events, take_stretch):
-            session.add(event, frame)
-            frame += 1
+        for event in events:
+            if type(event) is not Stretch:
+                session.add(event, frame)
+                frame += 1
+            elif session.take_stretch(event, frame):
+                frame += len(event)
+            else:
+                for each in event.events():
+                    session.add(each, frame)
+                    frame += 1
         return session.finish()
 
     return fold_session
@@ -255,7 +294,7 @@ def sign(payload: bytes) -> int:
         return SIGN_NONE
     if type(frame) is not dict:
         return SIGN_NONE
-    camel = keys.to_camel(frame, FRAME)[0]
+    camel = keys.camelled(frame, FRAME)
     return SIGN_SOFT if camel.get("error") is not None or _is_bare_error(camel) else SIGN_NONE
 
 

@@ -32,13 +32,15 @@ class _Speech:
         self._keep = keep
         self._runs: list[tuple[dict[str, Json], MediaRun]] = []
 
-    def takes(self, content: Mapping[str, Json]) -> bool:
+    def takes(self, content: dict[str, Json]) -> bool:
         """Whether a content says nothing that this one denies."""
-        return all(
-            key == "parts" or key not in self.content or self.content[key] == value for key, value in content.items()
-        )
+        mine = self.content
+        for key, value in content.items():  # noqa: SIM110 - compiled, a generator costs more than the rest
+            if key != "parts" and key in mine and mine[key] != value:
+                return False
+        return True
 
-    def add(self, content: Mapping[str, Json], frame: int) -> None:
+    def add(self, content: dict[str, Json], frame: int) -> None:
         for key, value in content.items():
             if key == "parts":
                 self._add_parts(value, frame)
@@ -80,6 +82,21 @@ class _Speech:
             last[1].add(chunk, frame + at)
         return True
 
+    def add_part(self, part: dict[str, Json], frame: int) -> bool:
+        """The only part of a frame, where it is nothing but text, or goes on with the last audio."""
+        if "text" in part:
+            self.content.setdefault("parts", None)
+            self._fold.add([part])
+            return True
+        blob, last = part.get("inlineData"), self._runs[-1] if self._runs else None
+        if last is None or type(blob) is not dict or self._fold.parts[-1] is not last[0] or not last[1].continues(blob):
+            return False
+        data = chunk_of(blob)
+        if data is None:
+            return False
+        last[1].add(data, frame)
+        return True
+
     def finish(self) -> list[Json]:
         """Complete the content; gives what no part could take."""
         for _, run in self._runs:
@@ -105,14 +122,15 @@ class _Transcript:
         self.value: dict[str, Json] = {}
         entry[key] = self.value
 
-    def takes(self, chunk: Mapping[str, Json]) -> bool:
+    def takes(self, chunk: dict[str, Json]) -> bool:
         """Whether a chunk goes on here: nothing is finished, and language and speaker are the same."""
-        return self.value.get("finished") is not True and all(
-            key in ("text", "finished") or key not in self.value or type(value) is list or self.value[key] == value
-            for key, value in chunk.items()
-        )
+        mine = self.value
+        for key, value in chunk.items():
+            if key in mine and key != "text" and key != "finished" and type(value) is not list and mine[key] != value:
+                return False
+        return mine.get("finished") is not True
 
-    def add(self, chunk: Mapping[str, Json]) -> None:
+    def add(self, chunk: dict[str, Json]) -> None:
         for key, value in chunk.items():
             if key == "text" and type(value) is str:
                 self._pieces.append(value)
@@ -150,14 +168,19 @@ class Turn:
             self._open.clear()
         self.entries.append({"from": side, key: value})
 
-    def speak(self, content: Mapping[str, Json], frame: int) -> None:
+    def speak_on(self, part: dict[str, Json], frame: int) -> bool:
+        """A frame whose modelTurn is one part of one field; False, with nothing done, where it opens anything."""
+        channel = self._open.get("modelTurn")
+        return channel is not None and type(channel) is _Speech and channel.add_part(part, frame)
+
+    def speak(self, content: dict[str, Json], frame: int) -> None:
         """A piece of modelTurn, whose ``parts``, if there, are a list."""
         channel = self._open.get("modelTurn")
         if channel is None or not channel.takes(content):
             channel = self._opened("modelTurn", _Speech(self._entry("server"), keep=self._keep))
         channel.add(content, frame)
 
-    def transcribe(self, key: str, chunk: Mapping[str, Json]) -> None:
+    def transcribe(self, key: str, chunk: dict[str, Json]) -> None:
         """A piece of a transcription. An interim one replaces the one before."""
         channel = self._open.get(key)
         if key == "interimInputTranscription" and channel is not None:
@@ -233,7 +256,9 @@ class Turn:
         if self._usages:
             last: dict[str, Json] = {}
             for usage in self._usages:
-                last.update({key: value for key, value in usage.items() if value is not None or key not in last})
+                for key, value in usage.items():
+                    if value is not None or key not in last:
+                        last[key] = value
             earlier = [usage for usage in self._usages[:-1] if any(last[key] != value for key, value in usage.items())]
             body["usageMetadata"] = last
             if earlier:

@@ -13,7 +13,7 @@ from typing import Any
 
 from headrace.json_text import Json
 from headrace.protocols.google.grammar import PART
-from headrace.protocols.google.keys import to_camel
+from headrace.protocols.google.keys import camelled
 from headrace.protocols.google.partial_args import PartialArgs
 
 _PLAIN = frozenset({"text", "thought"})
@@ -21,7 +21,9 @@ _PLAIN = frozenset({"text", "thought"})
 
 def is_plain(part: Json) -> bool:
     """Whether a part is text with nothing beside it, so that more text may be added."""
-    return type(part) is dict and type(part.get("text")) is str and _PLAIN.issuperset(part)
+    if type(part) is not dict or type(part.get("text")) is not str:
+        return False
+    return len(part) == 1 or _PLAIN.issuperset(part)
 
 
 class _OpenCall:
@@ -125,7 +127,10 @@ class PartFold:
 
     def _call_of(self, part: dict[str, Json]) -> dict[str, Json] | None:
         """The part to add: a new call if its arguments will stream, None for a fragment of the open one."""
-        camel, _ = to_camel(part, PART)
+        call = part.get("functionCall", part.get("function_call"))
+        if type(call) is not dict:
+            return part
+        camel = camelled(part, PART)
         call = camel.get("functionCall")
         if type(call) is not dict:
             return part

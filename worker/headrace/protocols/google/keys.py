@@ -36,7 +36,7 @@ _MOST_INNER = 256
 class Node:
     """The known keys of one wire object, and the nodes of their values."""
 
-    __slots__ = ("_inner", "children", "names", "underscored")
+    __slots__ = ("_inner", "children", "long", "names", "underscored")
 
     def __init__(self, plain: str = "", /, **nested: Node) -> None:
         """plain: camelCase keys whose values hold no keys of Google's, separated by blanks."""
@@ -47,6 +47,8 @@ class Node:
         #: Only in camelCase: where another spelling is met, the search for one is over.
         self.children = nested
         self.underscored = frozenset(name for name in self.names if "_" in name)
+        #: The keys, in camelCase, that are spelled otherwise with underscores.
+        self.long = frozenset(camel for name, (camel, _) in self.names.items() if "_" in name)
         self._inner: dict[tuple[str, ...], Inner] = {}
 
     def inner(self, keys: tuple[str, ...]) -> Inner | None:
@@ -83,6 +85,29 @@ def to_camel(value: Json, node: Node) -> tuple[Json, list[str]]:
     return _renamed(value, node, tally, "", ""), tally.paths()
 
 
+def camelled(value: dict[str, Json], node: Node) -> dict[str, Json]:
+    """As `to_camel`, for those who need not know how the keys were spelled."""
+    return _camelled(value, node) if _has_underscores(value, node) else value
+
+
+def _camelled(value: dict[str, Json], node: Node) -> dict[str, Json]:
+    renamed: dict[str, Json] = {}
+    for key, item in value.items():
+        found = node.names.get(key)
+        if found is None or (key != found[0] and found[0] in value):
+            # See `_renamed`.
+            renamed[key] = item
+            continue
+        child = found[1]
+        if child is not None:
+            if type(item) is dict:
+                item = _camelled(item, child)
+            elif type(item) is list:
+                item = [_camelled(each, child) if type(each) is dict else each for each in item]
+        renamed[found[0]] = item
+    return renamed
+
+
 def _has_underscores(value: dict[str, Json], node: Node) -> bool:
     """Whether any known key has an underscore. Every body is searched, so this is as tight as it can be."""
     inner = node.inner(tuple(value))
@@ -117,7 +142,7 @@ def _renamed(value: Json, node: Node, tally: _Tally, path: str, place: str) -> J
             continue
         if key != camel:
             tally.places[path + camel].append(place + camel)
-        elif "_" in snake(camel):
+        elif camel in node.long:
             tally.camel[path + camel] += 1
         renamed[camel] = item if child is None else _renamed(item, child, tally, f"{path}{camel}.", f"{place}{camel}.")
     return renamed
