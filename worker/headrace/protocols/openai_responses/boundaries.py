@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from headrace.json_text import Json
 from headrace.protocols.openai_responses import events as ev
-from headrace.protocols.stretches import Path, Stretch, broken_up
+from headrace.protocols.stretches import Path, Stretch
 
 #: Events of one response, and what came in between that is part of none.
 Group = tuple[list[dict[str, Json] | Stretch], list[Json]]
@@ -23,42 +23,72 @@ def sorted_by_response(events: Iterable[Json | Stretch]) -> list[Group]:
 
     A stretch of plain deltas belongs where the event before it does; others are broken up.
     """
-    boundaries: list[Boundary] = []
-    streams: dict[Json, Boundary] = {}
-    current: Boundary | None = None
-    stray: list[Json] = []
-    stream: Json = None
-    for event in broken_up(events, _is_plain):
+    sorting = _Sorting()
+    for event in events:
+        if type(event) is dict:
+            # Nearly all events are put where `take` would put them.
+            kind = event.get("type")
+            if type(kind) is str and kind in ev.DELTAS and "stream_id" not in event and sorting.current is not None:
+                sorting.current.events.append(event)
+            else:
+                sorting.take(event)
+        elif type(event) is not Stretch:
+            sorting.take_odd(event)
+        elif sorting.current is not None and _is_plain(event):
+            sorting.current.events.append(event)
+        else:
+            for each in event.events():
+                sorting.take(each)
+    groups = [(boundary.events, boundary.stray) for boundary in sorting.boundaries]
+    return groups if groups or not sorting.stray else [([], sorting.stray)]
+
+
+class _Sorting:
+    """The responses seen so far, and the one that events belong to now."""
+
+    __slots__ = ("_stream", "_streams", "boundaries", "current", "stray")
+
+    def __init__(self) -> None:
+        self.boundaries: list[Boundary] = []
+        self.current: Boundary | None = None
+        self.stray: list[Json] = []
+        self._streams: dict[Json, Boundary] = {}
+        self._stream: Json = None
+
+    def take(self, event: Json) -> None:
+        """Any event but those of a stretch."""
         if type(event) is not dict:
-            if type(event) is Stretch and current is not None:
-                current.events.append(event)
-            elif type(event) is not str or event.strip() != _TERMINATOR:
-                stray.append(event)
-            continue
+            self.take_odd(event)
+            return
         kind = event.get("type")
-        if kind.__class__ is not str:
+        if type(kind) is not str:
             kind = None
-        elif kind in ev.DELTAS and current is not None and "stream_id" not in event:
-            # Nearly all events, put where the others would put them.
-            current.events.append(event)
-            continue
         if kind in ev.AROUND:
-            stray.append(event)
-            continue
+            self.stray.append(event)
+            return
         named = event.get("stream_id")
-        if current is None or (named is not None and named != stream) or kind in _BOUNDS:
-            if type(named) is str and (named in streams or stream is not None or kind in ev.LIFECYCLE):
-                # An id that only a trailing event has opens no response.
-                stream = named
-            found = streams.get(stream)
-            if found is None or found.starts_another(kind, event):
-                found = streams[stream] = Boundary(stray if current is None else [])
-                boundaries.append(found)
-            found.note(kind, event)
-            current, stray = found, found.stray
+        current = self.current
+        if current is None or (named is not None and named != self._stream) or kind in _BOUNDS:
+            current = self._bound(kind, event, named)
         current.events.append(event)
-    groups = [(boundary.events, boundary.stray) for boundary in boundaries]
-    return groups if groups or not stray else [([], stray)]
+
+    def take_odd(self, event: Json) -> None:
+        """What is no object."""
+        if type(event) is not str or event.strip() != _TERMINATOR:
+            self.stray.append(event)
+
+    def _bound(self, kind: Json, event: dict[str, Json], named: Json) -> Boundary:
+        """The response of an event that may begin or end one, or is of another stream."""
+        if type(named) is str and (named in self._streams or self._stream is not None or kind in ev.LIFECYCLE):
+            # An id that only a trailing event has opens no response.
+            self._stream = named
+        found = self._streams.get(self._stream)
+        if found is None or found.starts_another(kind, event):
+            found = self._streams[self._stream] = Boundary(self.stray if self.current is None else [])
+            self.boundaries.append(found)
+        found.note(kind, event)
+        self.current, self.stray = found, found.stray
+        return found
 
 
 def _is_plain(stretch: Stretch) -> bool:

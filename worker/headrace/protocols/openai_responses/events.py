@@ -27,9 +27,9 @@ PARTIAL_IMAGE = "response.image_generation_call.partial_image"
 SHELL_DELTA, SHELL_DONE = "response.shell_call_output_content.delta", "response.shell_call_output_content.done"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Text:
-    """A text of an item that deltas build.
+    """A text of an item that deltas build. There is one object of each: it is a key of dicts.
 
     item: type of the item, for events without one. list: key of the list whose element has the text ("" where
     the item itself has it), index: the event's key for the position in it. element: type of an element that no
@@ -98,6 +98,9 @@ AROUND = frozenset(
         *("response.inject.created", "response.inject.failed"),
     }
 )
+
+#: Keys that tell which text a delta is of.
+PLACE = ("type", "item_id", "output_index", "content_index", "summary_index", "command_index")
 
 #: Keys of events that say where and when, not what; ``obfuscation`` is padding. None of them is content.
 ENVELOPE = frozenset(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from operator import attrgetter
 
 from headrace.json_text import Json, dumps
 from headrace.protocols.openai_responses.slots import Slot
@@ -14,11 +15,14 @@ def merge_output(snapshot: Json, slots: list[Slot], final: bool) -> Json:
     final: the snapshot is the terminal one, so its copy of an item stands; else the slot's does. Items that only
     one of them has are kept, streamed items in their order.
     """
-    streamed = sorted((slot for slot in slots if slot.touched), key=lambda slot: slot.key)
+    streamed = [slot for slot in slots if slot.touched]
     if not streamed:
         return snapshot
+    streamed.sort(key=attrgetter("key"))
     if type(snapshot) is not list or not snapshot:
         return [slot.build() for slot in streamed]
+    if final and _is_streamed(snapshot, streamed):
+        return list(snapshot)
     partner = _pair(snapshot, streamed)
     output = list(snapshot)
     if not final:
@@ -26,6 +30,21 @@ def merge_output(snapshot: Json, slots: list[Slot], final: bool) -> Json:
             if position is not None:
                 output[position] = slot.build()
     return _insert_missing(output, streamed, partner)
+
+
+def _is_streamed(snapshot: list[Json], streamed: list[Slot]) -> bool:
+    """Whether a snapshot has the streamed items and no others, in their order, each with its id: the rule."""
+    if len(snapshot) != len(streamed):
+        return False
+    ids: set[str] = set()
+    for item, slot in zip(snapshot, streamed, strict=True):
+        item_id = item.get("id") if type(item) is dict else None
+        if type(item_id) is not str or not item_id or item_id != slot.item.get("id"):
+            return False
+        if _type(item) is None or _type(item) != _type(slot.item):
+            return False
+        ids.add(item_id)
+    return len(ids) == len(snapshot)
 
 
 def _pair(snapshot: list[Json], streamed: list[Slot]) -> list[int | None]:

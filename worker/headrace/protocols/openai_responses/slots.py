@@ -50,9 +50,6 @@ class Slot:
         self.item = item
         self.done = False
         self.opened = False
-        self._clear()
-
-    def _clear(self) -> None:
         self._texts: dict[tuple[Text, int], list[str]] = {}
         #: Texts that began with a done event: nothing before it counts.
         self._whole: set[tuple[Text, int]] = set()
@@ -76,7 +73,21 @@ class Slot:
         self.item = item
         self.done = done
         self.opened = True
-        self._clear()
+        if self._texts:
+            self._texts.clear()
+            self._whole.clear()
+        if self._elements:
+            self._elements.clear()
+        if self._annotations:
+            self._annotations.clear()
+            self._annotated.clear()
+        if self._logprobs:
+            self._logprobs.clear()
+        if self._shell:
+            self._shell.clear()
+        if self._fields:
+            self._fields.clear()
+        self._last.clear()
 
     @property
     def touched(self) -> bool:
@@ -89,15 +100,20 @@ class Slot:
 
     def index(self, name: str, given: Json, opening: bool) -> int:
         """The index an event gives, or the one it must mean: the next of a list that it opens, else the last."""
-        index: int = (
-            given if type(given) is int else self._last.get(name, -1) + 1 if opening else self._last.get(name, 0)
-        )
+        if type(given) is int:
+            self._last[name] = given
+            return given
+        index: int = self._last.get(name, -1) + 1 if opening else self._last.get(name, 0)
         self._last[name] = index
         return index
 
     def text(self, text: Text, index: int) -> list[str]:
         """The list that this text's deltas go to."""
-        return self._texts.setdefault((text, index), [])
+        key = (text, index)
+        found = self._texts.get(key)
+        if found is None:
+            found = self._texts[key] = []
+        return found
 
     def set_text(self, text: Text, index: int, whole: str) -> None:
         """The full text: replaces all deltas and what the item opened with."""
@@ -107,10 +123,11 @@ class Slot:
     def set_element(self, name: str, index: int, element: Json) -> None:
         """A whole element of a list: replaces its texts and annotations."""
         self._elements[name, index] = element
-        for key in [key for key in self._texts if key[0].list == name and key[1] == index]:
-            del self._texts[key]
-            self._whole.discard(key)
-        if name == "content":
+        if self._texts:
+            for key in [key for key in self._texts if key[0].list == name and key[1] == index]:
+                del self._texts[key]
+                self._whole.discard(key)
+        if name == "content" and (self._annotated or self._logprobs):
             self._annotations.pop(index, None)
             self._annotated.pop(index, None)
             self._logprobs.pop(index, None)
@@ -182,7 +199,16 @@ class Slot:
 
 def names(item: dict[str, Json]) -> list[str]:
     """Ids by which events name an item: its own and its call's."""
-    return [name for name in (item.get("id"), item.get("call_id")) if type(name) is str and name]
+    item_id, call_id = item.get("id"), item.get("call_id")
+    found = [item_id] if type(item_id) is str and item_id else []
+    if type(call_id) is str and call_id:
+        found.append(call_id)
+    return found
+
+
+def is_named(item: dict[str, Json], name: Json) -> bool:
+    """Whether this is one of the item's `names`."""
+    return type(name) is str and bool(name) and (item.get("id") == name or item.get("call_id") == name)
 
 
 def same_type(slot: Slot, item: dict[str, Json]) -> bool:

@@ -23,7 +23,7 @@ from headrace.protocols.openai_responses import events as ev
 from headrace.protocols.openai_responses.boundaries import sorted_by_response
 from headrace.protocols.openai_responses.merge import merge_output
 from headrace.protocols.openai_responses.numbering import without_repeats
-from headrace.protocols.openai_responses.slots import Slot, is_same, names, same_type
+from headrace.protocols.openai_responses.slots import Slot, is_named, is_same, names, same_type
 from headrace.protocols.openai_responses.waiting import Waiting
 from headrace.protocols.stretches import Path, Stretch
 
@@ -43,7 +43,10 @@ def _fold_one(group: list[dict[str, Json] | Stretch], stray: list[Json]) -> Fold
     events, missing = without_repeats(group)
     response = _Response()
     response.take(events)
-    folded = response.result(sum(len(event) if type(event) is Stretch else 1 for event in events))
+    count = 0
+    for event in events:
+        count += len(event) if type(event) is Stretch else 1
+    folded = response.result(count)
     folded.stray = stray
     folded.missing = missing
     return folded
@@ -66,7 +69,7 @@ class _Response:
         self._by_index: dict[int, Slot] = {}
         self._waiting = Waiting()
         #: For deltas with known keys only: keys, in order -> what tells their place, and the texts by place.
-        self._buffers: dict[tuple[str, ...], tuple[Callable[[dict[str, Json]], Any], dict[Any, list[str]]]] = {}
+        self._buffers: dict[tuple[str, ...], _Places] = {}
 
     def take(self, events: Iterable[dict[str, Json] | Stretch]) -> None:
         """Apply events in order; stretches are of plain deltas."""
@@ -80,10 +83,10 @@ class _Response:
             if known is not None:
                 delta = event["delta"]
                 try:
-                    buffer = known[1].get(known[0](event))
+                    buffer = known.texts.get(known.place(event))
                 except TypeError:
                     buffer = None
-                if buffer is not None and delta.__class__ is str and not event.get("logprobs"):
+                if buffer is not None and type(delta) is str and not event.get("logprobs"):
                     buffer.append(delta)
                     continue
             self._take(event.get("type"), event)
@@ -94,7 +97,7 @@ class _Response:
         if known is None:
             return None
         try:
-            return known[1].get(known[0](event))
+            return known.texts.get(known.place(event))
         except TypeError:
             return None
 
@@ -146,7 +149,7 @@ class _Response:
         item_id, index = event.get("item_id"), event.get("output_index")
         named = self._by_id.get(item_id) if type(item_id) is str else None
         placed = self._by_index.get(index) if type(index) is int else None
-        if placed is not None and (named is None or item_id in names(placed.item)):
+        if placed is not None and (named is None or named is placed or is_named(placed.item, item_id)):
             # An id nobody knows: some gateways change it with every event. But what is done is done.
             if named is not None or not placed.done or type(item_id) is not str:
                 return placed
@@ -198,7 +201,7 @@ class _Response:
         self._waiting.add(slot)
         for name in names(item):
             self._by_id[name] = slot
-        self._buffers.clear()
+        self.forget_buffers()
 
     def open_text(self, kind: str, event: dict[str, Json]) -> list[str]:
         """The list of a text's deltas, remembered for the hot path."""
@@ -207,15 +210,18 @@ class _Response:
         given = event.get(text.index) if text.index else None
         buffer = slot.text(text, slot.index(text.list, given, opening=False))
         if "delta" in event and ev.KNOWN_KEYS[kind].issuperset(event):
-            keys = ("type", *(key for key in ("item_id", "output_index", text.index) if key in event))
-            place, buffers = self._buffers.setdefault(tuple(event), (itemgetter(*keys), {}))
+            keys = tuple(event)
+            known = self._buffers.get(keys)
+            if known is None:
+                known = self._buffers[keys] = _Places(event)
             with suppress(TypeError):
-                buffers[place(event)] = buffer
+                known.texts[known.place(event)] = buffer
         return buffer
 
     def forget_buffers(self) -> None:
         """After a whole text or element came: deltas that follow are looked up anew."""
-        self._buffers.clear()
+        for known in self._buffers.values():
+            known.texts.clear()
 
     # --- the result ---------------------------------------------------------------------------------------
 
@@ -237,6 +243,17 @@ class _Response:
         if self.kept:
             body["unknown_events"] = self.kept
         return Folded(body, bool(self.ended_by), count, unknown=self.unknown)
+
+
+class _Places:
+    """Texts that deltas with the same keys add to. place: of such a delta what tells its text."""
+
+    __slots__ = ("place", "texts")
+
+    def __init__(self, event: dict[str, Json]) -> None:
+        keys = [key for key in ev.PLACE if key in event]
+        self.place: Callable[[dict[str, Json]], Any] = itemgetter(*keys)
+        self.texts: dict[Any, list[str]] = {}
 
 
 _NOTHING: Any = object()

@@ -17,6 +17,8 @@ class Waiting:
     """
 
     def __init__(self) -> None:
+        #: What was added and is in no line yet: most responses never ask for one.
+        self._added: list[tuple[Slot, str]] = []
         self._places: dict[int, int] = {}
         self._lines: dict[str, list[tuple[int, Slot]]] = {}
         self._standing: set[tuple[str, int]] = set()
@@ -24,8 +26,10 @@ class Waiting:
 
     def add(self, slot: Slot) -> None:
         """A slot that was opened, or whose item has come."""
+        self._added.append((slot, _line_of(slot.item)))
+
+    def _line_up(self, slot: Slot, name: str) -> None:
         place = self._places.setdefault(id(slot), len(self._places))
-        name = _line_of(slot.item)
         if (name, place) in self._standing:
             return
         self._standing.add((name, place))
@@ -39,6 +43,9 @@ class Waiting:
 
     def first(self, item: dict[str, Json], done: bool) -> Slot | None:
         """The slot that an item completes (``done``) or opens."""
+        for slot, line_name in self._added:
+            self._line_up(slot, line_name)
+        self._added.clear()
         name = _line_of(item)
         line = self._lines.get(name, [])
         start = self._passed.get((name, done), 0)
