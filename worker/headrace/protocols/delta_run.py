@@ -7,9 +7,6 @@ Such an event has three fields, its name, an index and a delta, and the delta ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
-
 from headrace.json_text import Json
 from headrace.protocols.stretches import Stretch
 
@@ -22,13 +19,15 @@ def index_of(event: dict[str, Json]) -> int | None:
     return int(index) if type(index) is float and index.is_integer() else None
 
 
-class Counted(Protocol):
+class Counted:
     """What counts its events."""
 
-    events: int
+    __slots__ = ("events",)
+
+    def __init__(self) -> None:
+        self.events = 0
 
 
-@dataclass(slots=True)
 class DeltaRun:
     """One string that deltas go into, until any other event comes.
 
@@ -36,13 +35,18 @@ class DeltaRun:
     came so far. counted: what the events are counted for.
     """
 
-    name_key: str
-    name: str
-    index: int
-    delta_type: str
-    source: str
-    pieces: list[str]
-    counted: Counted
+    __slots__ = ("counted", "delta_type", "index", "name", "name_key", "pieces", "source")
+
+    def __init__(
+        self, name_key: str, name: str, index: int, delta_type: str, source: str, pieces: list[str], counted: Counted
+    ) -> None:
+        self.name_key = name_key
+        self.name = name
+        self.index = index
+        self.delta_type = delta_type
+        self.source = source
+        self.pieces = pieces
+        self.counted = counted
 
     def take(self, event: dict[str, Json]) -> bool:
         """Take an event of the run; False, with nothing done, for any other."""

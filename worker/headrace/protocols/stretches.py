@@ -8,13 +8,13 @@ match is parsed like any event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, final
 
 from headrace.json_text import Json, loads, loads_all
 from headrace.protocols.templates import Path, Template, parts_of
 
-__all__ = ["Path", "Stretch", "broken_up", "one_by_one", "read"]
+__all__ = ["Path", "Stretch", "read"]
 
 Columns = dict[Path, list[Any]]
 
@@ -67,27 +67,6 @@ class Stretch:
     def events(self) -> Iterator[Json]:
         """The events themselves, parsed one by one."""
         return map(loads, self.payloads)
-
-
-def broken_up(events: Iterable[Json | Stretch], keep: Callable[[Stretch], bool]) -> Iterator[Json | Stretch]:
-    """The events of a stream, those of stretches that ``keep`` refuses one by one."""
-    for event in events:
-        if type(event) is Stretch and not keep(event):
-            yield from event.events()
-        else:
-            yield event
-
-
-def one_by_one(events: Iterable[Json | Stretch], take: Callable[[Stretch], bool]) -> Iterator[Json]:
-    """The events of a stream, save those of stretches that ``take`` takes as a whole.
-
-    take: asked for each stretch when all events before it were handed out; False: its events are handed out, too.
-    """
-    for event in events:
-        if type(event) is not Stretch:
-            yield event
-        elif not take(event):
-            yield from event.events()
 
 
 def read(payloads: Sequence[bytes]) -> list[Json | Stretch]:

@@ -20,25 +20,25 @@ from typing import Any
 
 from headrace.json_text import Json
 from headrace.protocols.anthropic_messages.folding import APPENDED, FoldedBlock
-from headrace.protocols.delta_run import DeltaRun, index_of
+from headrace.protocols.delta_run import Counted, DeltaRun, index_of
 from headrace.protocols.entry_points import Folded
-from headrace.protocols.stretches import Stretch, one_by_one
+from headrace.protocols.stretches import Stretch
 
 #: Keys of the message that are built from events of their own; a message_delta cannot set them.
 _BUILT = frozenset(["type", "content", "usage", "error"])
 
 
-class _Message:
+class _Message(Counted):
     """One response while it is folded."""
 
-    __slots__ = ("block", "blocks", "body", "complete", "events", "open", "stopped", "stray", "unknown")
+    __slots__ = ("block", "blocks", "body", "complete", "open", "stopped", "stray", "unknown")
 
     def __init__(self) -> None:
+        super().__init__()
         self.body: dict[str, Json] = {}
         self.blocks: list[tuple[Any, FoldedBlock]] = []
         self.open: dict[Any, FoldedBlock] = {}
         self.block: FoldedBlock | None = None
-        self.events = 0
         self.stopped = self.complete = False
         self.stray: list[Json] = []
         self.unknown: list[tuple[str, str]] = []
@@ -116,7 +116,9 @@ class _Folding:
         return self.run is not None and self.run.take_stretch(stretch)
 
     def event(self, event: Json) -> None:
-        """Any event but those of the run; a plain delta begins one."""
+        """Any event but those of a stretch; a plain delta begins a run."""
+        if self.run is not None and type(event) is dict and self.run.take(event):
+            return
         self.run = None
         handler: _Handler = _unknown_event
         if type(event) is dict:
@@ -307,7 +309,10 @@ _EVENTS: dict[str, _Handler] = {
 def fold(events: Sequence[Json | Stretch]) -> list[Folded]:
     """Events of one stream -> its responses. Never raises; see the module for what is dropped and kept."""
     folding = _Folding()
-    for event in one_by_one(events, folding.take_stretch):
-        if folding.run is None or type(event) is not dict or not folding.run.take(event):
+    for event in events:
+        if type(event) is not Stretch:
             folding.event(event)
+        elif not folding.take_stretch(event):
+            for each in event.events():
+                folding.event(each)
     return [message.folded() for message in folding.messages]

@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.json_text import Json
-from headrace.protocols.delta_run import DeltaRun, index_of
+from headrace.protocols.delta_run import Counted, DeltaRun, index_of
 from headrace.protocols.entry_points import Folded
 from headrace.protocols.gemini_interactions.finish import goes_on
 from headrace.protocols.gemini_interactions.signs import TERMINATORS
 from headrace.protocols.gemini_interactions.slots import PIECES, Slot, step_of
-from headrace.protocols.stretches import Stretch, one_by_one
+from headrace.protocols.stretches import Stretch
 
 #: Key under which fields of events that nobody knows stay with the interaction.
 EVENT_EXTRAS = "event_extras"
@@ -27,17 +27,21 @@ _LISTS = ("steps", "outputs")
 _ENVELOPE = frozenset({"event_type", "event_id", "interaction"})
 
 
-class _Interaction:
+class _Interaction(Counted):
     """One interaction in the making."""
 
+    __slots__ = ("body", "complete", "extras", "list_key", "run", "slots", "stray", "unknown", "usage")
+
     def __init__(self) -> None:
+        super().__init__()
         self.body: dict[str, Json] = {}
         self.slots: dict[int, Slot] = {}
         self.list_key = "steps"
         self.extras: list[Json] = []
         self.usage: Json = None
         self.complete = False
-        self.folded = Folded({}, complete=False, events=0)
+        self.unknown: list[tuple[str, str]] = []
+        self.stray: list[Json] = []
         #: Deltas like the last event, if that is what it was.
         self.run: DeltaRun | None = None
 
@@ -73,7 +77,8 @@ class _Interaction:
         body = self.body
         final = body.get(self.list_key)
         if type(final) is list and len(final) >= len(self.slots):
-            self.folded.stray += [delta for slot in self.slots.values() for delta in slot.unknown]
+            for slot in self.slots.values():
+                self.stray += slot.unknown
         elif self.slots:
             body[self.list_key] = [self.slots[index].taken() for index in sorted(self.slots)]
         if self.usage is not None and body.get("usage") is None:
@@ -81,39 +86,46 @@ class _Interaction:
         if self.extras:
             held = body.get(EVENT_EXTRAS)
             body[EVENT_EXTRAS] = [*held, *self.extras] if type(held) is list else self.extras
-        self.folded.body = body
-        self.folded.complete = self.complete
-        return self.folded
+        return Folded(body, self.complete, self.events, unknown=self.unknown, stray=self.stray)
 
 
 def fold(events: Sequence[Json | Stretch]) -> list[Folded]:
     """One Folded an interaction, in order."""
     made = [_Interaction()]
+    for event in events:
+        if type(event) is not Stretch:
+            _take(event, made)
+        else:
+            run = made[-1].run
+            if run is None or not run.take_stretch(event):
+                for each in event.events():
+                    _take(each, made)
+    return [one.taken() for one in made if one.events or one.stray]
 
-    def take_stretch(stretch: Stretch) -> bool:
-        run = made[-1].run
-        return run is not None and run.take_stretch(stretch)
 
-    for event in one_by_one(events, take_stretch):
-        now = made[-1]
-        if now.run is not None and type(event) is dict and now.run.take(event):
-            continue
+def _take(event: Json, made: list[_Interaction]) -> None:
+    """One event, for the last interaction or a new one."""
+    now = made[-1]
+    if type(event) is not dict:
         now.run = None
-        handler = _handler(event) if type(event) is dict else _text
-        if handler is _opened and _is_another(event, now):
-            now = _Interaction()
-            made.append(now)
-        if handler is None:
-            event_type = event.get("event_type")
-            now.folded.unknown.append(("event", event_type if type(event_type) is str else "(none)"))
-            now.folded.stray.append(event)
-            continue
-        handler(event, now)
-        if handler is not _text:
-            now.folded.events += 1
-            if len(event) > 3 or "delta" not in event or "index" not in event:
-                _read_envelope(event, now)
-    return [one.taken() for one in made if one.folded.events or one.folded.stray]
+        _text(event, now)
+        return
+    if now.run is not None and now.run.take(event):
+        return
+    now.run = None
+    handler = _handler(event)
+    if handler is _opened and _is_another(event, now):
+        now = _Interaction()
+        made.append(now)
+    if handler is None:
+        event_type = event.get("event_type")
+        now.unknown.append(("event", event_type if type(event_type) is str else "(none)"))
+        now.stray.append(event)
+        return
+    handler(event, now)
+    now.events += 1
+    if len(event) > 3 or "delta" not in event or "index" not in event:
+        _read_envelope(event, now)
 
 
 def _handler(event: dict[str, Json]) -> Handler | None:
@@ -129,7 +141,7 @@ def _handler(event: dict[str, Json]) -> Handler | None:
 def _read_envelope(event: dict[str, Json], now: _Interaction) -> None:
     event_type = event.get("event_type")
     known = _KNOWN_KEYS.get(event_type) if type(event_type) is str else None
-    if known and not event.keys() <= known:
+    if known is not None and not known.issuperset(event):
         now.extra(event, event.keys() - known)
 
 
@@ -142,13 +154,13 @@ def _text(event: Json, now: _Interaction) -> None:
         status = now.body.get("status")
         now.complete = now.complete or (type(status) is str and not goes_on(status))
     else:
-        now.folded.stray.append(event)
+        now.stray.append(event)
 
 
 def _is_another(event: dict[str, Json], now: _Interaction) -> bool:
     """Whether an opening event begins a new interaction, rather than replays this one."""
     opened = _fields(event).get("id")
-    return bool(now.folded.events) and (now.complete or not opened or now.body.get("id") != opened)
+    return bool(now.events) and (now.complete or not opened or now.body.get("id") != opened)
 
 
 def _fields(event: dict[str, Json]) -> dict[str, Json]:
@@ -230,10 +242,10 @@ def _delta(event: dict[str, Json], now: _Interaction) -> None:
         pieces = slot.pieces_of(delta)
         if index is not None and pieces is not None:
             kind, source = delta["type"], PIECES[delta["type"]]
-            now.run = DeltaRun("event_type", event["event_type"], index, kind, source, pieces, now.folded)
+            now.run = DeltaRun("event_type", event["event_type"], index, kind, source, pieces, now)
     else:
         delta_type = delta.get("type") if type(delta) is dict else None
-        now.folded.unknown.append(("delta", delta_type if type(delta_type) is str else "(none)"))
+        now.unknown.append(("delta", delta_type if type(delta_type) is str else "(none)"))
     if len(event) > 3:
         metadata = event.get("metadata")
         if type(metadata) is dict:

@@ -38,10 +38,8 @@ _DELTA_RULES: dict[str, merging.Rule] = {
 }
 #: Fields whose values over the chunks are lists to join.
 _LISTS = frozenset({"annotations", "images"})
-#: A choice's fields that grow: a chunk with one of them is never taken for a repetition.
-_GROWING = ("token_ids", "logprobs")
 #: What changes with every chunk, blanked to compare the rest.
-_MASK: dict[str, Json] = {"delta": None, "text": None}
+MASK: dict[str, Json] = {"delta": None, "text": None}
 _KNOWN_DELTA = frozenset(
     {*_DELTA_RULES, *_LISTS, *STRINGS, DETAILS, "content", "refusal", "tool_calls", "function_call", "audio"}
     | {"executed_tools", "index", "token_id", "provider_specific_fields", "citations"}
@@ -93,10 +91,12 @@ class Choice:
             self.take_delta(delta)
         if "text" in wire:
             self.take_text(wire["text"])
-        envelope = wire | _MASK
+        envelope = wire | MASK
         if envelope != self.envelope:
             self._take_fields(wire)
-            self.envelope = None if any(envelope.get(key) is not None for key in _GROWING) else envelope
+            grows = wire.get("token_ids") is not None or wire.get("logprobs") is not None
+            # Of what grows equal values are no repetition.
+            self.envelope = None if grows else envelope
 
     def take_delta(self, delta: dict[str, Json]) -> None:
         """Add one delta. Reasoning comes before content when both are in one."""
@@ -105,10 +105,18 @@ class Choice:
         for key, value in delta.items():
             if value is None:
                 self.store.setdefault(key, None)
-            elif key in _READERS:
-                _READERS[key](self, key, value)
+            elif key == "content":
+                self._take_content(key, value)
             else:
-                self._take_other(key, value)
+                reader = _READERS.get(key)
+                if reader is None:
+                    self._take_other(key, value)
+                else:
+                    reader(self, key, value)
+
+    def take_more_texts(self, texts: list[str]) -> None:
+        """Add pieces of a legacy completion's text, one a chunk."""
+        self._kept(".text", list).extend(texts)
 
     def take_text(self, value: Json) -> None:
         """Add a piece of a legacy completion's text."""
@@ -234,6 +242,11 @@ class Choice:
             if key != "content":
                 self.kept[key] = known
         return True
+
+    def take_values(self, key: str, values: list[int]) -> None:
+        """Add numbers of a field that keeps all it said, one a delta."""
+        for value in values:
+            merging.put(self.store, key, value, merging.every)
 
     def _take_role(self, key: str, value: Json) -> None:
         """The first one; many servers send it with every chunk."""

@@ -11,24 +11,45 @@ _DELTA: Path = ("choices", 0, "delta")
 _FRAGMENT: Path = (*_DELTA, "tool_calls", 0)
 _INDEX: Path = (*_FRAGMENT, "index")
 _ARGUMENTS: Path = (*_FRAGMENT, "function", "arguments")
+_TOKEN: Path = (*_DELTA, "token_id")
+_LEGACY: Path = ("choices", 0, "text")
 _TEXTS = frozenset({"content", "refusal", *STRINGS})
 #: Of these the first or the last value stays.
 _SAID_ONCE = frozenset({"role", "name", "channel", "thought_signature", "prefix"})
 
 
-def take_deltas(choice: Choice, stretch: Stretch, varying: set[Path]) -> bool:
+def take_deltas(choice: Choice, stretch: Stretch, varying: set[Path], *, has_text: bool) -> bool:
     """Add the deltas of a stretch; False, with nothing done, where they do more than add to texts.
 
-    varying: in what else but fields of the chunk its events differ. The choice has taken ``stretch.event``.
+    varying: in what else but fields of the chunk its events differ. has_text: a legacy completion's text is beside the
+    deltas. The choice has taken ``stretch.event``.
     """
     delta = stretch.event["choices"][0]["delta"]
+    if not has_text:
+        return _take_deltas(choice, stretch, delta, varying)
+    if not _take_deltas(choice, stretch, delta, varying - {_LEGACY}):
+        return False
+    choice.take_more_texts(stretch.values(_LEGACY))
+    return True
+
+
+def _take_deltas(choice: Choice, stretch: Stretch, delta: dict[str, Json], varying: set[Path]) -> bool:
     if varying <= {_INDEX, _ARGUMENTS} and _is_piece(delta):
         return _take_arguments(choice, stretch, one_index=_INDEX not in varying)
     said = {key for key, value in delta.items() if (*_DELTA, key) in varying or not _says_nothing(key, value)}
+    has_tokens = type(delta.get("token_id")) is int
+    if has_tokens:
+        said.discard("token_id")
     key = next(iter(said), "")
-    if len(said) != 1 or key not in _TEXTS or not varying <= {(*_DELTA, key)} or type(delta[key]) is not str:
+    if len(said) != 1 or key not in _TEXTS or type(delta[key]) is not str:
         return False
-    return choice.take_texts(key, stretch.values((*_DELTA, key)))
+    if not varying <= ({(*_DELTA, key), _TOKEN} if has_tokens else {(*_DELTA, key)}):
+        return False
+    if not choice.take_texts(key, stretch.values((*_DELTA, key))):
+        return False
+    if has_tokens:
+        choice.take_values("token_id", stretch.values(_TOKEN))
+    return True
 
 
 def _says_nothing(key: str, value: Json) -> bool:

@@ -7,16 +7,16 @@ What is dropped: ``obfuscation`` (padding), the stream's own object name, ids an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
 from headrace.json_text import Json
 from headrace.protocols.entry_points import Folded
 from headrace.protocols.openai_chat import errors, merging
-from headrace.protocols.openai_chat.choice_deltas import Choice
+from headrace.protocols.openai_chat.choice_deltas import MASK, Choice
 from headrace.protocols.openai_chat.delta_stretches import take_deltas
-from headrace.protocols.stretches import Path, Stretch, one_by_one
+from headrace.protocols.stretches import Path, Stretch
 
 #: The terminator, which is no JSON.
 DONE = "[DONE]"
@@ -48,54 +48,77 @@ _RULES: dict[str, merging.Rule] = {
     "metrics": merging.last,
 }
 _KNOWN = frozenset(_RULES)
+#: What chunks with ids of their own may have: a field nobody knows counts once more with every id.
+_TOLD_APART = _KNOWN | {"choices", "obfuscation"}
 _OBJECTS = {"chat.completion.chunk": "chat.completion"}
 #: What chunks of a stretch may differ in besides their deltas: the first id and time stay, and padding is dropped.
 _ID: Path = ("id",)
 _CREATED: Path = ("created",)
 _PADDING: Path = ("obfuscation",)
-#: In place of an event, where there is none.
-_END: Any = object()
 _ENVELOPE_MASK: dict[str, Json] = {"choices": None, "obfuscation": None}
+_RUN_MASK: dict[str, Json] = {**_ENVELOPE_MASK, "id": None}
 
 
 def fold(events: Sequence[Json | Stretch]) -> list[Folded]:
     """The responses in a list of events, in order; never raises. See `Codec.fold`."""
-    responses: list[_Response] = []
-    stray: list[Json] = []
-    unknown: list[tuple[str, str]] = []
-    current: _Response | None = None
-    run: _Run | None = None
+    folding = _Folding()
+    folding.take_all(events)
+    return folding.finish()
 
-    def take_stretch(stretch: Stretch) -> bool:
-        return run is not None and run.take_stretch(stretch)
 
-    singles = one_by_one(events, take_stretch)
-    event = next(singles, _END)
-    while event is not _END:
-        run = None
+class _Folding:
+    """The responses of one stream so far."""
+
+    __slots__ = ("_current", "_responses", "_run", "_stray", "_unknown")
+
+    def __init__(self) -> None:
+        self._responses: list[_Response] = []
+        self._current: _Response | None = None
+        self._run: _Run | None = None
+        self._stray: list[Json] = []
+        self._unknown: list[tuple[str, str]] = []
+
+    def take_all(self, events: Sequence[Json | Stretch]) -> None:
+        """Events in order; a run takes those that go on with it."""
+        at, end = 0, len(events)
+        while at < end:
+            event = events[at]
+            at += 1
+            if type(event) is not Stretch:
+                self._take(event)
+            elif self._run is None or not self._run.take_stretch(event):
+                self.take_all(list(event.events()))
+            if self._run is not None and at < end:
+                at = self._run.take(events, at)
+
+    def _take(self, event: Json) -> None:
+        """Any event but those of a run or a stretch."""
+        self._run = None
+        current = self._current
         if type(event) is not dict:
             if type(event) is str and event.strip() == DONE:
                 if current is not None:
                     current.done = True
             else:
-                stray.append(event)
+                self._stray.append(event)
         elif "choices" not in event and not _is_chunk(event):
-            stray.append(event)
-            unknown.append(("event", str(event.get("type", event.get("object", "(none)")))))
+            self._stray.append(event)
+            self._unknown.append(("event", str(event.get("type", event.get("object", "(none)")))))
         else:
             if current is None or current.is_over(event):
-                current = _Response()
-                responses.append(current)
+                current = self._current = _Response()
+                self._responses.append(current)
             current.take(event)
-            run = _Run.after(current, event)
-        event = next(singles, _END) if run is None else run.take(singles)
-    folded = [_settled(response) for response in responses]
-    if stray and not folded:
-        folded.append(Folded({"choices": []}, complete=False, events=0))
-    if stray:
-        folded[-1].stray += stray
-        folded[-1].unknown += unknown
-    return folded
+            self._run = _Run.after(current, event)
+
+    def finish(self) -> list[Folded]:
+        """All responses; what none of them could hold goes to the last one."""
+        folded = [_settled(response) for response in self._responses]
+        if self._stray:
+            folded = folded or [Folded({"choices": []}, complete=False, events=0)]
+            folded[-1].stray += self._stray
+            folded[-1].unknown += self._unknown
+        return folded
 
 
 def _is_chunk(event: dict[str, Json]) -> bool:
@@ -164,7 +187,10 @@ class _Response:
 
     def is_finished(self) -> bool:
         """Whether all choices have their finish reason."""
-        return bool(self.choices) and all(choice.finished for choice in self.choices.values())
+        for choice in self.choices.values():
+            if not choice.finished:
+                return False
+        return bool(self.choices)
 
     def is_one_choice(self) -> bool:
         """Whether the whole stream shows that its choices are one whose index changes with every chunk.
@@ -238,12 +264,10 @@ class _Response:
                 body["index"] = 0
             choices.append(body)
             layout.append(runs)
-            unknown += [("delta", name) for name in sorted(choice.unknown)]
-            self.stray += [
-                {"choices": [{"index": key, "message": message}]}
-                for message in choice.whole
-                if message != body.get("message")
-            ]
+            unknown += [("delta", of_delta) for of_delta in sorted(choice.unknown)]
+            for message in choice.whole:
+                if message != body.get("message"):
+                    self.stray.append({"choices": [{"index": key, "message": message}]})
         fields = merging.settled(self.fields, texts=False)
         if self.listed:
             if fields.get("choices") is not None:
@@ -268,15 +292,23 @@ class _Response:
 
 
 class _Run:
-    """Chunks of one choice that differ in nothing but their delta and their padding: nearly all of a stream."""
+    """Chunks of one choice that differ in nothing but their delta, their padding and their ids: nearly all of a stream.
 
-    __slots__ = ("choice", "chunk", "response", "wire")
+    An id of its own in every chunk counts only where another response may begin.
+    """
 
-    def __init__(self, response: _Response, choice: Choice, chunk: dict[str, Json], wire: dict[str, Json]) -> None:
+    __slots__ = ("_envelope", "_has_text", "_id", "_is_finished", "_like", "_wire_envelope", "choice", "response")
+
+    def __init__(self, response: _Response, choice: Choice, chunk: dict[str, Json], has_text: bool) -> None:
         self.response = response
         self.choice = choice
-        self.chunk = chunk
-        self.wire = wire
+        self._id: Json = chunk.get("id")
+        self._envelope = chunk | _RUN_MASK
+        self._wire_envelope = choice.envelope
+        self._has_text = has_text
+        #: Made when the run proves to be one.
+        self._like: _Likeness | None = None
+        self._is_finished = choice.finished
 
     @classmethod
     def after(cls, response: _Response, chunk: dict[str, Json]) -> _Run | None:
@@ -285,34 +317,61 @@ class _Run:
         if response.done or response.one_choice or type(choices) is not list or len(choices) != 1:
             return None
         wire = choices[0]
-        if type(wire) is not dict or type(wire.get("delta")) is not dict or "text" in wire:
+        if type(wire) is not dict or type(wire.get("delta")) is not dict:
+            return None
+        has_text = "text" in wire
+        if has_text and type(wire["text"]) is not str:
             return None
         index = wire.get("index")
         choice = response.choices.get(index) if type(index) is int else None
-        return None if choice is None or choice.envelope is None else cls(response, choice, chunk, wire)
+        return None if choice is None or choice.envelope is None else cls(response, choice, chunk, has_text)
 
-    def take(self, chunks: Iterator[Json]) -> Json:
-        """Take chunks as long as they are of the run; gives the first that is none, `_END` where all are."""
-        size, wire_size, padded = len(self.chunk), len(self.wire), "obfuscation" in self.chunk
-        of_chunk, of_wire = _values_but(self.chunk, {"choices", "obfuscation"}), _values_but(self.wire, {"delta"})
-        envelope, wire_envelope = of_chunk(self.chunk), of_wire(self.wire)
-        taken = 0
-        for chunk in chunks:
-            try:
-                (wire,) = chunk["choices"]
-                delta = wire["delta"]
-                if of_chunk(chunk) != envelope or of_wire(wire) != wire_envelope or type(delta) is not dict:
+    def take(self, events: Sequence[Json | Stretch], start: int) -> int:
+        """Take chunks from one on as long as they are of the run; gives the place of the first that is none."""
+        like, add, at = self._like, self._add, start
+        for at in range(start, len(events)):
+            chunk: Json = events[at]
+            delta = None if like is None else like.delta_of(chunk)
+            if delta is None:
+                delta = self._delta_of(chunk)
+                if delta is None:
                     break
-            except (KeyError, TypeError, ValueError):
-                break
-            if len(chunk) != size or len(wire) != wire_size or (padded and "obfuscation" not in chunk):
-                break
-            taken += 1
-            self._add(delta)
+                like = self._like
+            if self._has_text:
+                self.choice.take_text(chunk["choices"][0]["text"])
+            add(delta)
         else:
-            chunk = _END
-        self._count(taken)
-        return chunk
+            at = len(events)
+        self._count(at - start)
+        return at
+
+    def _delta_of(self, chunk: Json) -> dict[str, Json] | None:
+        """The delta of a chunk of the run, if maybe with another id or with other keys that say nothing."""
+        choices = chunk.get("choices") if type(chunk) is dict else None
+        wire: Json = choices[0] if type(choices) is list and len(choices) == 1 else None
+        delta: Json = wire.get("delta") if type(wire) is dict else None
+        if type(delta) is not dict or chunk | _RUN_MASK != self._envelope or wire | MASK != self._wire_envelope:
+            return None
+        if "text" in wire and not (self._has_text and type(wire["text"]) is str):
+            return None
+        if self._has_text and "text" not in wire:
+            return None
+        if chunk.get("id") != self._id and not self._take_id(chunk):
+            return None
+        if self._like is None:
+            self._like = _Likeness(chunk, wire)
+        return delta
+
+    def _take_id(self, chunk: dict[str, Json]) -> bool:
+        """Another id: False where it may begin another response, or where one of the two is none."""
+        response, new_id = self.response, chunk.get("id")
+        if self._is_finished or not self._id or not new_id or not _TOLD_APART.issuperset(chunk):
+            return False
+        if new_id != response.fields.get("id"):
+            response.ids += 1
+        response.envelope = chunk | _ENVELOPE_MASK
+        self._id = new_id
+        return True
 
     def _add(self, delta: dict[str, Json]) -> None:
         choice = self.choice
@@ -340,21 +399,49 @@ class _Run:
         response, varying = self.response, stretch.varying()
         if any((key,) in varying and not stretch.event[key] for key in ("id", "created")):
             return False
-        if _ID in varying and response.is_finished():
+        if _ID in varying and (response.is_finished() or not _TOLD_APART.issuperset(stretch.event)):
             return False
-        if not take_deltas(self.choice, stretch, varying - {_ID, _CREATED, _PADDING}):
+        if not take_deltas(self.choice, stretch, varying - {_ID, _CREATED, _PADDING}, has_text=self._has_text):
             return False
         if _ID in varying:
             ids = stretch.values(_ID)
             response.ids += sum(1 for one in ids if one and one != response.fields["id"])
             response.envelope = {**(response.envelope or {}), "id": ids[-1]}
+            self._id = ids[-1]
         self._count(len(stretch))
         return True
 
 
-def _values_but(example: dict[str, Json], but: Set[str]) -> Callable[[dict[str, Json]], Any]:
+class _Likeness:
+    """What chunks of a run share, for the fastest comparison: values at keys, taken out all at once."""
+
+    __slots__ = ("_has_text", "_is_padded", "_of_chunk", "_of_wire", "_size", "_values", "_wire_size", "_wire_values")
+
+    def __init__(self, chunk: dict[str, Json], wire: dict[str, Json]) -> None:
+        self._size, self._wire_size = len(chunk), len(wire)
+        self._of_chunk, self._of_wire = _values_but(chunk, _ENVELOPE_MASK), _values_but(wire, MASK)
+        self._values, self._wire_values = self._of_chunk(chunk), self._of_wire(wire)
+        self._is_padded, self._has_text = "obfuscation" in chunk, "text" in wire
+
+    def delta_of(self, chunk: Json) -> dict[str, Json] | None:
+        """The delta of a chunk that shares all this and has the same keys; None for any other."""
+        try:
+            (wire,) = chunk["choices"]
+            delta = wire["delta"]
+            if self._of_chunk(chunk) != self._values or self._of_wire(wire) != self._wire_values:
+                return None
+        except (KeyError, TypeError, ValueError):
+            return None
+        if type(delta) is not dict or len(chunk) != self._size or len(wire) != self._wire_size:
+            return None
+        if (self._is_padded and "obfuscation" not in chunk) or (self._has_text and type(wire.get("text")) is not str):
+            return None
+        return delta
+
+
+def _values_but(example: dict[str, Json], mask: dict[str, Json]) -> Callable[[dict[str, Json]], Any]:
     """What gives the values of an object at the keys of an example but some."""
-    keys = [key for key in example if key not in but]
+    keys = [key for key in example if key not in mask]
     return itemgetter(*keys) if keys else len
 
 
@@ -368,7 +455,7 @@ def _starts(choice: Json) -> bool:
 
 def _in_order(choices: dict[Any, Choice]) -> list[Any]:
     """The keys of choices: by index, or as they came where some index is no number."""
-    return sorted(choices) if all(type(key) is int for key in choices) else list(choices)
+    return sorted(choices) if len(choices) > 1 and all(type(key) is int for key in choices) else list(choices)
 
 
 def _hoist_groq_usage(fields: dict[str, Json]) -> None:

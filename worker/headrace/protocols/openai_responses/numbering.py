@@ -6,7 +6,7 @@ from itertools import islice, pairwise
 from operator import lt
 
 from headrace.json_text import Json
-from headrace.protocols.stretches import Path, Stretch, one_by_one
+from headrace.protocols.stretches import Path, Stretch
 
 #: No stream has more events; a larger number is no sequence number.
 _LARGEST = 2**53 - 1
@@ -28,7 +28,17 @@ def without_repeats(events: Events) -> tuple[Events, list[tuple[int, int]]]:
         return events, []
     if _is_rising(numbers):
         return events, _gaps(numbers)
-    return _checked(list(one_by_one(events, lambda stretch: False)))
+    return _checked(_one_by_one(events))
+
+
+def _one_by_one(events: Events) -> list[dict[str, Json]]:
+    single: list[dict[str, Json]] = []
+    for event in events:
+        if type(event) is Stretch:
+            single += event.events()
+        else:
+            single.append(event)
+    return single
 
 
 def _numbers(events: Events) -> list[Json]:
