@@ -98,6 +98,22 @@ def added(item_id: str, index: int, number: int) -> dict[str, Any]:
     return {"type": "response.output_item.added", "output_index": index, "item": item, "sequence_number": number}
 
 
+def beside(delta: dict[str, Any], text: str) -> dict[str, Any]:
+    """A chunk with the text of a legacy completion beside its delta."""
+    whole = chat(delta)
+    whole["choices"][0]["text"] = text
+    return whole
+
+
+def called(item_id: str, index: int, number: int) -> dict[str, Any]:
+    item = {"id": item_id, "type": "function_call", "call_id": f"call_{item_id}", "name": "f", "arguments": ""}
+    return {"type": "response.output_item.added", "output_index": index, "item": item, "sequence_number": number}
+
+
+def arguments(text: str, item_id: str, number: int) -> dict[str, Any]:
+    return {**delta(text, item_id, number), "type": "response.function_call_arguments.delta"}
+
+
 _FINISH = {"id": "z", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
 _STREAMS: dict[str, tuple[str, list[Any]]] = {
     "a text beside one that stays the same": (
@@ -133,6 +149,21 @@ _STREAMS: dict[str, tuple[str, list[Any]]] = {
     "a gap in the numbers": (
         "openai.responses", [added("a", 0, 0), *(delta(f"w{at}", "a", at + at // 150 * 5) for at in range(1, _MANY))]
     ),
+    "a text and a token beside the content": (
+        "openai.chat",
+        [beside({"content": f"w{at}", "token_id": at, "role": "assistant"}, f"w{at}") for at in range(_MANY)],
+    ),
+    "a text that says something else than the content": (
+        "openai.chat", [beside({"content": f"w{at}", "token_id": 7}, "same") for at in range(_MANY)]
+    ),
+    "an id for every chunk, and a list nobody knows": (
+        "openai.chat", [{**chat({"content": f"w{at}"}), "id": f"c{at}", "odd": [1]} for at in range(_MANY)]
+    ),
+    "deltas of arguments that have a content index": (
+        "openai.responses",
+        [called("a", 0, 0), added("b", 1, 1), arguments("{", "a", 2), *(delta("c", "b", 3 + at) for at in range(_MANY)),
+         {**delta("d", "b", 300), "content_index": 1}],
+    ),
     "empty pieces": ("openai.chat", [chat({"content": "" if at % 3 else f"w{at}"}) for at in range(_MANY)]),
 }  # fmt: skip
 
@@ -146,3 +177,19 @@ def test_it_folds_as_its_events_one_by_one(name: str) -> None:
     fold = codec(protocol).fold
     assert fold(values) == fold([loads(payload) for payload in payloads])
     assert [dumps(one.body) for one in fold(values)] == [dumps(one.body) for one in fold(events)]
+
+
+def test_a_chunk_like_the_others_but_for_a_key_is_read_as_it_is() -> None:
+    padded = [chat({"content": text}, obfuscation="x") for text in "abc"]
+    (folded,) = codec("openai.chat").fold([*padded, chat({"content": "d"}, odd=1), *padded])
+    assert folded.body["odd"] == 1
+    assert folded.body["choices"][0]["message"]["content"] == "abcdabc"
+
+
+def test_a_text_is_found_by_all_that_tells_its_place() -> None:
+    """Events of two kinds with the same keys, of which only one has its text in a list."""
+    parts = [{**delta(str(at), "b", 3 + at), "output_index": 1, "content_index": at % 2} for at in range(4)]
+    (folded,) = codec("openai.responses").fold([called("a", 0, 0), added("b", 1, 1), arguments("{}", "a", 2), *parts])
+    call_item, message = folded.body["output"]
+    assert call_item["arguments"] == "{}"
+    assert [part["text"] for part in message["content"]] == ["02", "13"]
