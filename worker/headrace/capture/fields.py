@@ -87,7 +87,7 @@ def _of_any_iso(text: str) -> int:
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
-def _of_number(value: str | float) -> int:
+def _of_number(value: Json) -> int:
     number = float(value)
     unit = next((unit for bound, unit in _UNITS if abs(number) < bound), None)
     whole = int(value) if not isinstance(value, float) and str(value).lstrip("+-").isdigit() else None

@@ -72,7 +72,7 @@ _STRUCTURED = ("messages", "system", "tools")
 _CONTINUATION = paths("container", "fallback_credit_token", "thread.previous_message_id")
 
 
-def read_request(body: dict[str, Json], reading: Reading) -> CanonicalRecord:
+def read_request(body: Json, reading: Reading) -> CanonicalRecord:
     """A request body, or one line of a batch (its ``custom_id`` becomes metadata)."""
     if batch.is_request(body):
         return batch.wrap(body, lambda inner: read_request(inner, reading))

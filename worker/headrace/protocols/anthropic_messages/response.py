@@ -44,7 +44,7 @@ _MESSAGE_FIELDS = ("messages", "usage", "response_id", "raw_finish_reason", "ext
 _CONTINUATION = paths("container.id", "stop_details.fallback_credit_token")
 
 
-def read_response(body: dict[str, Json], reading: Reading, layout: Any = None) -> CanonicalRecord:
+def read_response(body: Json, reading: Reading, layout: Any = None) -> CanonicalRecord:
     """A response body. ``layout`` is what `stream.fold` gave: {"streamed": {block position: argument string}}."""
     if batch.is_result(body):
         return batch.wrap(body, lambda inner: read_response(inner, reading, layout))

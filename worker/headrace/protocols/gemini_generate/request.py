@@ -57,7 +57,7 @@ _OWN = frozenset({"contents", "systemInstruction", "tools", "model"})
 _TELLING = frozenset({"contents", "systemInstruction", "generationConfig", "tools", "cachedContent"})
 
 
-def read_request(body: dict[str, Json], reading: Reading) -> CanonicalRecord:
+def read_request(body: Json, reading: Reading) -> CanonicalRecord:
     """A request body -> record. Raises WireError when it has none of the protocol's fields.
 
     The model is in the URL, which the caller knows; a ``model`` in the body fills the record's all the same.

@@ -54,7 +54,7 @@ CANDIDATE = Table(
 _CANDIDATE_OWN = frozenset({"content.role", "content.parts"})
 
 
-def read_response(body: dict[str, Json], reading: Reading, layout: Any = None) -> CanonicalRecord:
+def read_response(body: Json, reading: Reading, layout: Any = None) -> CanonicalRecord:
     """A whole response, or an error body -> record. Raises WireError for what is neither.
 
     A prompt that was blocked has no candidates: status ``failed``, reason ``content_filter``.

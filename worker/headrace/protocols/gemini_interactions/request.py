@@ -26,7 +26,7 @@ _OWN_KEYS = ("input", "system_instruction", "tools")
 _KEYS = {path.partition(".")[0] for path in _REQUEST.paths} | {*_OWN_KEYS}
 
 
-def read_request(body: dict[str, Json], reading: Reading) -> CanonicalRecord:
+def read_request(body: Json, reading: Reading) -> CanonicalRecord:
     """A request body; raises WireError when it has none of a request's fields."""
     if type(body) is not dict or body.keys().isdisjoint(_KEYS):
         raise WireError("no field of an interaction request", place="$", fix="send the body of POST /interactions")

@@ -42,7 +42,7 @@ _KEYS = {path.partition(".")[0] for path in _ENDED.paths} | (_OWN_KEYS - {"error
 _MORE_THAN_ERROR = ("response_id", "served_model", "messages", "usage", "raw_finish_reason", "extras", "wire")
 
 
-def read_response(body: dict[str, Json], reading: Reading, layout: Any = None) -> CanonicalRecord:
+def read_response(body: Json, reading: Reading, layout: Any = None) -> CanonicalRecord:
     """An interaction or an error body; raises WireError when it is neither. layout is not needed: steps have order."""
     is_interaction = type(body) is dict and not body.keys().isdisjoint(_KEYS)
     error, error_key = failures.read_error(body, is_interaction=is_interaction) if type(body) is dict else (None, "")

@@ -39,7 +39,7 @@ SETUP = Table(
 _OWN = frozenset({"setup.systemInstruction", "setup.tools"})
 
 
-def read_request(body: dict[str, Json], reading: Reading) -> CanonicalRecord:
+def read_request(body: Json, reading: Reading) -> CanonicalRecord:
     """A setup frame -> record. Raises WireError for any other frame."""
     camel, snaked = keys.to_camel(body, FRAME)
     setup: Json = camel.get("setup") if type(camel) is dict else None

@@ -27,7 +27,7 @@ _OWN = frozenset({"turn", "usageMetadata", "usageUpdates", "error"})
 _TELLING = TURN.paths | _OWN
 
 
-def read_response(body: dict[str, Json], reading: Reading, layout: Any = None) -> CanonicalRecord:
+def read_response(body: Json, reading: Reading, layout: Any = None) -> CanonicalRecord:
     """A turn -> record: messages of both sides in order, usage, how it ended. Raises WireError for what is no turn."""
     if type(body) is not dict or _TELLING.isdisjoint(body):
         if type(body) is not dict or not errors.is_error(body):

@@ -20,7 +20,7 @@ from headrace.protocols.openai_chat.settings import BODY
 _STRUCTURED = ("messages", "tools", "functions", "tool_choice", "function_call")
 
 
-def read_request(body: dict[str, Json], reading: Reading) -> CanonicalRecord:
+def read_request(body: Json, reading: Reading) -> CanonicalRecord:
     """One request body -> its record; raises WireError when it has no messages."""
     if "messages" not in body:
         raise WireError(

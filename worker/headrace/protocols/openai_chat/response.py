@@ -88,7 +88,7 @@ _CHOICE = Table(
 )
 
 
-def read_response(body: dict[str, Json], reading: Reading, layout: Any = None) -> CanonicalRecord:
+def read_response(body: Json, reading: Reading, layout: Any = None) -> CanonicalRecord:
     """One response or error body -> its record; raises WireError when it is neither.
 
     layout: of a folded stream, one list of runs (or None) a choice; see `order`.

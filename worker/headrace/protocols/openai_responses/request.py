@@ -27,7 +27,7 @@ _FOREIGN = ("messages", "contents", "setup")
 _KNOWN = frozenset({path.partition(".")[0] for path in _REQUEST.paths} | set(_APART))
 
 
-def read_request(body: dict[str, Json], reading: Reading) -> CanonicalRecord:
+def read_request(body: Json, reading: Reading) -> CanonicalRecord:
     """The record of a request; raises WireError for a body that is no request of this protocol."""
     _check(body)
     record: CanonicalRecord = {}
@@ -51,7 +51,7 @@ def read_request(body: dict[str, Json], reading: Reading) -> CanonicalRecord:
 def _check(body: Json) -> None:
     if type(body) is dict and "input" in body:
         return
-    if type(body) is not dict or not _KNOWN & body.keys() or any(key in body for key in _FOREIGN):
+    if type(body) is not dict or _KNOWN.isdisjoint(body) or any(key in body for key in _FOREIGN):
         raise WireError(
             "the body is no request of openai.responses: it has no input",
             fix="check the protocol that the capture names, or the source mapping",

@@ -69,7 +69,7 @@ _OPEN = ("in_progress", "queued")
 _ALWAYS: dict[str, Json] = {"tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
 
 
-def read_response(body: dict[str, Json], reading: Reading, layout: Any = None) -> CanonicalRecord:
+def read_response(body: Json, reading: Reading, layout: Any = None) -> CanonicalRecord:
     """The record of a response or error body; raises WireError for a body that is neither.
 
     layout: not used; the body says it all.

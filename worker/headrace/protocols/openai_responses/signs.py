@@ -43,7 +43,8 @@ def sign(payload: bytes) -> int:
 def _has_event_line(payload: bytes) -> bool:
     """Whether an `event:` line names a terminal event. A line may be cut at one end of the slice, not at both."""
     for match in _EVENT_NAME.finditer(payload):
-        if payload[match.start() - 1 : match.start()] in (b"\r", b"\n") or (match.start() == 0 and match[1]):
+        start = match.start()
+        if match[1] if start == 0 else payload[start - 1] in b"\r\n":
             return True
     return False
 
