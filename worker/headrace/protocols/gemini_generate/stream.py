@@ -36,10 +36,8 @@ _STEADY = _LAST | {"content"}
 _PARTS: Path = ("candidates", 0, "content", "parts")
 _TEXT: Path = (*_PARTS, 0, "text")
 _NEWEST = frozenset({"usageMetadata", "createTime"})
-#: What is not compared as it is to see that a chunk is like another.
-_COMPARED_APART = frozenset({"candidates", "usageMetadata", "content", "index"})
-_CHUNK_MASK: dict[str, Json] = {"candidates": None, "usageMetadata": None}
-_WIRE_MASK: dict[str, Json] = {"content": None}
+_CONTENT = frozenset({"parts", "role"})
+_NOTHING: Any = object()
 
 
 class _Superseded:
@@ -233,15 +231,19 @@ class _Response:
 class _Run:
     """Chunks that add to one text, and are like the first of them but for text and usage: nearly all of a stream."""
 
-    __slots__ = ("_chunk", "_content_size", "_fold", "_has_usage", "_index", "_role", "_size", "_wire", "_wire_size")
+    __slots__ = (
+        *("_content_size", "_fold", "_has_usage", "_index", "_index_type", "_others", "_role", "_size"),
+        *("_wire_others", "_wire_size"),
+    )
 
     def __init__(self, chunk: dict[str, Json], wire: dict[str, Json], fold: PartFold) -> None:
         content = wire["content"]
-        self._chunk = chunk | _CHUNK_MASK
-        self._wire = wire | _WIRE_MASK
-        self._role: Json = content.get("role")
-        self._index = type(wire.get("index"))
         self._size, self._wire_size, self._content_size = len(chunk), len(wire), len(content)
+        self._others: list[tuple[str, Json]] = []
+        self._wire_others: list[tuple[str, Json]] = []
+        self._index: Json = wire.get("index")
+        self._index_type = type(self._index)
+        self._role: Json = content.get("role")
         self._has_usage = "usageMetadata" in chunk
         self._fold = fold
 
@@ -249,46 +251,58 @@ class _Run:
     def after(cls, response: _Response, event: dict[str, Json]) -> _Run | None:
         """The run that a chunk begins, once the response has taken it."""
         wire, _ = _only_text(event)
-        if wire is None or wire.get("finishReason") is not None or not _CHUNK.issuperset(event):
+        if wire is None or wire.get("finishReason") is not None:
             return None
         known = response.candidate(wire)
-        if known is None or not (_are_exact(event) and _are_exact(wire)):
+        if known is None:
             return None
-        content = wire["content"]
-        if len(content) > 1 and type(content.get("role")) is not str:
-            return None
-        return cls(event, wire, known.fold)
+        run = cls(event, wire, known.fold)
+        return run if run._is_exact(event, wire) else None
+
+    def _is_exact(self, chunk: dict[str, Json], wire: dict[str, Json]) -> bool:
+        """Note what chunks must share; False where other values that equal these are not the same, as 1 and true."""
+        for key, value in chunk.items():
+            if key == "candidates" or key == "usageMetadata":
+                continue
+            if key not in _RUNNING or (value is not None and type(value) is not str):
+                return False
+            self._others.append((key, value))
+        for key, value in wire.items():
+            if key == "content" or (key == "index" and value is not None):
+                continue
+            if key == "index" or (value is not None and type(value) is not str):
+                return False
+            self._wire_others.append((key, value))
+        return self._content_size == 1 or type(self._role) is str
 
     def take(self, chunk: dict[str, Json], response: _Response) -> bool:
         """Take a chunk of the run; False, with nothing done, for any other."""
-        candidates, usage = chunk.get("candidates"), chunk.get("usageMetadata")
+        candidates = chunk.get("candidates")
         if len(chunk) != self._size or type(candidates) is not list or len(candidates) != 1:
             return False
         wire = candidates[0]
-        if type(wire) is not dict or len(wire) != self._wire_size:
-            return False
-        content = wire.get("content")
+        content = wire.get("content") if type(wire) is dict else None
         if type(content) is not dict or len(content) != self._content_size or content.get("role") != self._role:
             return False
-        parts = content.get("parts")
-        if type(parts) is not list or len(parts) != 1 or type(wire.get("index")) is not self._index:
+        parts, usage = content.get("parts"), chunk.get("usageMetadata")
+        if type(parts) is not list or len(parts) != 1 or (self._has_usage and type(usage) is not dict):
             return False
-        if chunk | _CHUNK_MASK != self._chunk or wire | _WIRE_MASK != self._wire:
-            return False
-        if (self._has_usage and type(usage) is not dict) or not self._fold.take_text(parts[0]):
+        if not self._is_like(chunk, wire) or not self._fold.take_text(parts[0]):
             return False
         response.count += 1
         if usage is not None:
             response.add_usage(usage)
         return True
 
-
-def _are_exact(fields: dict[str, Json]) -> bool:
-    """Whether other values that equal these are the same: 1 equals 1.0 and true."""
-    for key, value in fields.items():
-        if value is not None and type(value) is not str and key not in _COMPARED_APART:
-            return False
-    return True
+    def _is_like(self, chunk: dict[str, Json], wire: dict[str, Json]) -> bool:
+        for key, value in self._others:
+            if chunk.get(key, _NOTHING) != value:
+                return False
+        for key, value in self._wire_others:
+            if wire.get(key, _NOTHING) != value:
+                return False
+        index = wire.get("index")
+        return len(wire) == self._wire_size and type(index) is self._index_type and bool(index == self._index)
 
 
 def _only_text(event: dict[str, Json]) -> tuple[dict[str, Json] | None, dict[str, Json]]:
@@ -298,7 +312,7 @@ def _only_text(event: dict[str, Json]) -> tuple[dict[str, Json] | None, dict[str
     if type(candidate) is not dict or not _STEADY.issuperset(candidate):
         return None, {}
     content = candidate.get("content")
-    parts = content.get("parts") if type(content) is dict and content.keys() <= {"parts", "role"} else None
+    parts = content.get("parts") if type(content) is dict and _CONTENT.issuperset(content) else None
     if type(parts) is not list or len(parts) != 1 or not is_plain(parts[0]):
         return None, {}
     return candidate, parts[0]

@@ -11,7 +11,7 @@ from headrace.protocols.stretches import Path, Stretch
 #: Events of one response, and what came in between that is part of none.
 Group = tuple[list[dict[str, Json] | Stretch], list[Json]]
 
-_BOUNDS = (*ev.LIFECYCLE, ev.ERROR)
+_BOUNDS = frozenset({*ev.LIFECYCLE, ev.ERROR})
 #: What deltas of one text differ in. Some gateways give each of them another item id.
 _OWN: frozenset[Path] = frozenset({("delta",), ("sequence_number",), ("obfuscation",), ("item_id",)})
 #: Some servers end with this line, as Chat Completions does.

@@ -19,7 +19,7 @@ LIFECYCLE = {
     "response.incomplete": "incomplete",
     "response.cancelled": "cancelled",
 }
-TERMINAL = ("response.completed", "response.failed", "response.incomplete", "response.cancelled")
+TERMINAL = frozenset({"response.completed", "response.failed", "response.incomplete", "response.cancelled"})
 ERROR = "error"
 ITEM_ADDED, ITEM_DONE = "response.output_item.added", "response.output_item.done"
 ANNOTATION = "response.output_text.annotation.added"

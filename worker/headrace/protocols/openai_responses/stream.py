@@ -70,29 +70,27 @@ class _Response:
         self._waiting = Waiting()
         #: For deltas with known keys only: keys, in order -> what tells their place, and the texts by place.
         self._buffers: dict[tuple[str, ...], _Places] = {}
+        #: What the last delta added to.
+        self._last: _OpenText | None = None
 
     def take(self, events: Iterable[dict[str, Json] | Stretch]) -> None:
         """Apply events in order; stretches are of plain deltas."""
-        buffers = self._buffers
         for event in events:
             if type(event) is Stretch:
                 self._take_stretch(event)
                 continue
             # The hot path: a delta with known keys only, of a text that is open already.
-            known = buffers.get(tuple(event))
-            if known is not None:
-                delta = event["delta"]
-                try:
-                    buffer = known.texts.get(known.place(event))
-                except TypeError:
-                    buffer = None
-                if buffer is not None and type(delta) is str and not event.get("logprobs"):
-                    buffer.append(delta)
-                    continue
+            last = self._last
+            if last is not None and last.take(event):
+                continue
+            last = self._open_buffer(event)
+            if last is not None and last.take(event):
+                self._last = last
+                continue
             self._take(event.get("type"), event)
 
-    def _open_buffer(self, event: dict[str, Json]) -> list[str] | None:
-        """The deltas of the text that an event like an earlier one adds to; None where it is not known."""
+    def _open_buffer(self, event: dict[str, Json]) -> _OpenText | None:
+        """The text that an event like an earlier one adds to; None where it is not known."""
         known = self._buffers.get(tuple(event))
         if known is None:
             return None
@@ -104,15 +102,15 @@ class _Response:
     def _take_stretch(self, stretch: Stretch) -> None:
         """Deltas that go on where the event before them added to a text. Ids that nobody knows change nothing."""
         event = stretch.event
-        buffer = self._open_buffer(event)
+        text = self._open_buffer(event)
         if stretch.varies(_ITEM_ID) and not (
             type(event.get("output_index")) is int and self._by_id.keys().isdisjoint(stretch.values(_ITEM_ID))
         ):
-            buffer = None
-        if buffer is None:
+            text = None
+        if text is None:
             self.take(stretch.events())
         else:
-            buffer += stretch.values(_DELTA)
+            text.pieces += stretch.values(_DELTA)
 
     def _take(self, kind: Json, event: dict[str, Json]) -> None:
         handler = _HANDLERS.get(kind) if type(kind) is str else None
@@ -215,11 +213,12 @@ class _Response:
             if known is None:
                 known = self._buffers[keys] = _Places(event)
             with suppress(TypeError):
-                known.texts[known.place(event)] = buffer
+                known.texts[known.place(event)] = _OpenText(event, buffer)
         return buffer
 
     def forget_buffers(self) -> None:
         """After a whole text or element came: deltas that follow are looked up anew."""
+        self._last = None
         for known in self._buffers.values():
             known.texts.clear()
 
@@ -253,7 +252,43 @@ class _Places:
     def __init__(self, event: dict[str, Json]) -> None:
         keys = [key for key in ev.PLACE if key in event]
         self.place: Callable[[dict[str, Json]], Any] = itemgetter(*keys)
-        self.texts: dict[Any, list[str]] = {}
+        self.texts: dict[Any, _OpenText] = {}
+
+
+class _OpenText:
+    """A text, and the deltas that add to it: those with the keys of the first, and its values at what tells a place."""
+
+    __slots__ = ("_index", "_index_key", "_item_id", "_kind", "_others", "_output_index", "_size", "pieces")
+
+    def __init__(self, event: dict[str, Json], pieces: list[str]) -> None:
+        self.pieces = pieces
+        self._size = len(event)
+        self._kind: Json = event["type"]
+        self._item_id: Json = event.get("item_id")
+        self._output_index: Json = event.get("output_index")
+        indices = [key for key in ev.PLACE[3:] if key in event]
+        self._index_key = indices[0] if indices else "content_index"
+        self._index: Json = event.get(self._index_key)
+        compared = ("type", "delta", "item_id", "output_index", self._index_key)
+        self._others = [key for key, value in event.items() if value is None or key not in compared]
+        if len(indices) > 1:
+            self._size = -1
+
+    def take(self, event: dict[str, Json]) -> bool:
+        """Take a delta; False, with nothing done, for any other event."""
+        if len(event) != self._size or event.get("type") != self._kind or event.get("item_id") != self._item_id:
+            return False
+        if event.get("output_index") != self._output_index or event.get(self._index_key) != self._index:
+            return False
+        delta = event.get("delta")
+        if type(delta) is not str or event.get("logprobs"):
+            return False
+        # No generator: compiled, it would cost more than all of this.
+        for key in self._others:
+            if key not in event:
+                return False
+        self.pieces.append(delta)
+        return True
 
 
 _NOTHING: Any = object()
