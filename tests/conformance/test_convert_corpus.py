@@ -33,7 +33,7 @@ from tests.support.shared import PROTOCOLS, corpus
 from tests.support.traffic import events_of, is_stream
 
 PAIRS = [(source, target) for source in PROTOCOLS for target in PROTOCOLS if source != target]
-OWN = [value for value in vars(own).values() if isinstance(value, dict) and "ndjson_chunks" in value]
+OWN = [value for value in vars(own).values() if isinstance(value, dict) and "protocol" in value]
 
 
 def exchanges(protocol: str) -> Iterator[dict[str, Any]]:

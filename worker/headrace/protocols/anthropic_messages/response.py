@@ -121,7 +121,7 @@ def _read_token_count(body: dict[str, Json]) -> CanonicalRecord:
     return record
 
 
-def write_response(record: CanonicalRecord) -> dict[str, Json]:
+def write_response(record: CanonicalRecord) -> Json:
     """The inverse of `read_response`."""
     if batch.is_wrapped(record):
         return batch.unwrap(record, write_response)

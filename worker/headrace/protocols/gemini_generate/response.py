@@ -185,12 +185,12 @@ def _read_error(body: dict[str, Json], record: CanonicalRecord, left: Leftover) 
         left.extras["error"] = error
 
 
-def write_response(record: CanonicalRecord) -> dict[str, Json]:
+def write_response(record: CanonicalRecord) -> Json:
     """A response record -> the response's body, or the error body."""
     wire = spelling(record)
     place = wire.get(errors.PLACE)
     if place == "body":
-        return errors.write_error(record["error"], place)  # type: ignore[no-any-return]
+        return errors.write_error(record["error"], place)
     body = RESPONSE.write(record, wire)
     messages = with_reasons(record)
     if messages:

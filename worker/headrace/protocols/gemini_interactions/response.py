@@ -67,7 +67,7 @@ def read_response(body: Json, reading: Reading, layout: Any = None) -> Canonical
     return record
 
 
-def write_response(record: CanonicalRecord) -> dict[str, Json]:
+def write_response(record: CanonicalRecord) -> Json:
     """The inverse of `read_response`."""
     if "error" in record and record.keys().isdisjoint(_MORE_THAN_ERROR):
         body: dict[str, Json] = {}

@@ -123,12 +123,12 @@ def _read_session(body: dict[str, Json], record: CanonicalRecord) -> None:
             record["conversation_id"] = session
 
 
-def write_response(record: CanonicalRecord) -> dict[str, Json]:
+def write_response(record: CanonicalRecord) -> Json:
     """A response record -> the turn's body."""
     wire = spelling(record)
     place = wire.get(errors.PLACE)
     if place == "body":
-        return errors.write_error(record["error"], place)  # type: ignore[no-any-return]
+        return errors.write_error(record["error"], place)
     messages = record.get("messages", [])
     said = next((message for message in reversed(messages) if _is_of_turn(message)), None)
     whole: Any = said or {}

@@ -263,7 +263,7 @@ def _stop_sequence(message: Message) -> str | None:
 # Writing
 
 
-def write_response(record: CanonicalRecord) -> dict[str, Json]:
+def write_response(record: CanonicalRecord) -> Json:
     """The response or error body of a record."""
     spelled = spelling(record)
     form = spelled.get("error")

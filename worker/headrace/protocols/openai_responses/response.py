@@ -162,13 +162,12 @@ def _spell_status(body: dict[str, Json], record: CanonicalRecord, left: Leftover
         record["status"] = "failed"
 
 
-def write_response(record: CanonicalRecord) -> dict[str, Json]:
+def write_response(record: CanonicalRecord) -> Json:
     """The wire body of a record; raises WireError for a part that the wire has no form for."""
     spelled = spelling(record)
     form = spelled.get("form") or ("error" if has_error(record) and "response_id" not in record else "response")
     if form != "response":
-        body: Any = write_error_body(record, form)
-        return body  # type: ignore[no-any-return]
+        return write_error_body(record, form)
     written = _RESPONSE.write(_with_own_reason(record), spelled)
     if "status" in spelled:
         written.pop("status", None)
