@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import hashlib
+import itertools
 from typing import Any
 
 import pytest
@@ -161,6 +163,39 @@ def test_frames_in_snake_case_are_the_same_frames() -> None:
         server(server_content={"turn_complete": True}),
     )
     assert snaked.body == camel.body
+
+
+_DATA = base64.b64encode(b"sound").decode()
+_PIECES: list[dict[str, Any]] = [
+    {"modelTurn": {"parts": [{"text": "a"}]}},
+    {"modelTurn": {"parts": [{"text": "b", "thought": True}]}},
+    {"modelTurn": {"parts": [{"text": "c"}], "role": "model"}},
+    {"modelTurn": {"parts": [{"text": 5}], "role": "user"}},
+    {"modelTurn": {"parts": [{"inlineData": {"mimeType": "audio/pcm", "data": _DATA}}]}},
+    {"modelTurn": {"parts": [{"inlineData": {"mimeType": "audio/wav", "data": _DATA}}], "role": "model"}},
+    {"modelTurn": {"parts": [{"inlineData": {"mimeType": "audio/pcm", "data": "?"}}], "role": "model"}},
+    {"modelTurn": {"parts": [{"text": "d"}, {"text": "e"}]}},
+    {"outputTranscription": {"text": "f"}},
+    {"outputTranscription": {"text": None}},
+    {"outputTranscription": {"text": "g", "finished": True}},
+    {"inputTranscription": {"text": "h"}},
+    {"interrupted": True},
+    {"turnComplete": True},
+]
+
+
+_BLOBS: list[Any] = [{kind: "audio/pcm", "data": data} for kind in ("mimeType", "mime_type") for data in (_DATA, "?")]
+_BLOBS += [{"mimeType": "audio/wav", "data": _DATA}, {"mimeType": "audio/pcm", "data": _DATA, "sha256": "0"}, 5]
+_HEARD = [*({"audio": blob} for blob in _BLOBS), {"activityEnd": {}}, {"audio": _BLOBS[0], "video": _BLOBS[0]}]
+
+
+@pytest.mark.parametrize(("key", "pieces"), [("serverContent", _PIECES), ("realtimeInput", _HEARD)])
+def test_a_piece_goes_where_it_goes_when_its_frame_is_looked_at_in_full(key: str, pieces: list[Any]) -> None:
+    """A frame that does not say who sent it is taken apart key by key."""
+    side = server if key == "serverContent" else client
+    for said_one_by_one in itertools.product(pieces, repeat=3):
+        alone = [{key: piece} for piece in said_one_by_one]
+        assert CODEC.fold([side(**frame) for frame in alone]) == CODEC.fold(alone), said_one_by_one
 
 
 def test_frames_alone_are_told_apart_by_their_keys() -> None:

@@ -92,11 +92,7 @@ class Session:
                 return False
             speech = content.get("modelTurn")
             if type(speech) is dict:
-                parts = speech.get("parts") if len(speech) == 1 else None
-                part = parts[0] if type(parts) is list and len(parts) == 1 else None
-                if type(part) is not dict or len(part) != 1 or turn.fields.get("interrupted") is True:
-                    return False
-                if not turn.speak_on(part, frame):
+                if turn.fields.get("interrupted") is True or not turn.speak_on(speech, frame):
                     return False
             else:
                 key = "outputTranscription" if "outputTranscription" in content else "inputTranscription"

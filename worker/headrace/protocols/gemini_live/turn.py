@@ -18,7 +18,7 @@ from typing import Any
 from headrace.json_text import Json
 from headrace.protocols.gemini_live.audio import MediaRun, chunk_of
 from headrace.protocols.gemini_live.grammar import MEDIA
-from headrace.protocols.google.folding import PartFold, grow, owned
+from headrace.protocols.google.folding import PartFold, grow, is_plain, owned
 from headrace.protocols.google.media import kind_of
 
 
@@ -82,13 +82,20 @@ class _Speech:
             last[1].add(chunk, frame + at)
         return True
 
-    def add_part(self, part: dict[str, Json], frame: int) -> bool:
-        """The only part of a frame, where it is nothing but text, or goes on with the last audio."""
-        if "text" in part:
+    def go_on(self, content: dict[str, Json], frame: int) -> bool:
+        """A piece of one part, where that is nothing but text, or goes on with the last audio; False for others."""
+        parts, role = content.get("parts"), content.get("role")
+        if type(parts) is not list or len(parts) != 1:
+            return False
+        if len(content) > 1 and (len(content) > 2 or type(role) is not str or role != self.content.get("role")):
+            return False
+        part = parts[0]
+        if is_plain(part):
             self.content.setdefault("parts", None)
-            self._fold.add([part])
+            self._fold.add(parts)
             return True
-        blob, last = part.get("inlineData"), self._runs[-1] if self._runs else None
+        blob = part.get("inlineData") if type(part) is dict and len(part) == 1 else None
+        last = self._runs[-1] if self._runs else None
         if last is None or type(blob) is not dict or self._fold.parts[-1] is not last[0] or not last[1].continues(blob):
             return False
         data = chunk_of(blob)
@@ -168,10 +175,10 @@ class Turn:
             self._open.clear()
         self.entries.append({"from": side, key: value})
 
-    def speak_on(self, part: dict[str, Json], frame: int) -> bool:
-        """A frame whose modelTurn is one part of one field; False, with nothing done, where it opens anything."""
+    def speak_on(self, content: dict[str, Json], frame: int) -> bool:
+        """A piece of modelTurn that opens nothing; False, with nothing done, for any other."""
         channel = self._open.get("modelTurn")
-        return channel is not None and type(channel) is _Speech and channel.add_part(part, frame)
+        return type(channel) is _Speech and channel.go_on(content, frame)
 
     def speak(self, content: dict[str, Json], frame: int) -> None:
         """A piece of modelTurn, whose ``parts``, if there, are a list."""

@@ -55,6 +55,8 @@ class PartialArgs:
         if type(fragment) is not dict:
             return False
         path: Json = fragment.get("jsonPath")
+        if type(path) is str and path in self._open and self._continue(path, fragment):
+            return True
         steps = parse_path(path)
         if steps is None:
             return False
@@ -68,6 +70,16 @@ class PartialArgs:
         self._open.discard(path)
         self._strings.pop(path, None)
         return self._set(steps, None if key == "nullValue" else fragment[key])
+
+    def _continue(self, path: str, fragment: dict[str, Json]) -> bool:
+        """Add to an open string, as most fragments do; False, with nothing done, for a fragment of another form."""
+        text = fragment.get("stringValue")
+        if type(text) is not str or len(fragment) != (3 if "willContinue" in fragment else 2):
+            return False
+        self._strings[path][2].append(text)
+        if fragment.get("willContinue") is not True:
+            self._open.discard(path)
+        return True
 
     def _add_string(self, path: str, steps: list[str | int], fragment: Mapping[str, Json]) -> bool:
         text = fragment["stringValue"]

@@ -297,13 +297,25 @@ class _Run:
     An id of its own in every chunk counts only where another response may begin.
     """
 
-    __slots__ = ("_envelope", "_has_text", "_id", "_is_finished", "_like", "_wire_envelope", "choice", "response")
+    __slots__ = (
+        "_envelope",
+        "_has_text",
+        "_id",
+        "_is_finished",
+        "_like",
+        "_mask",
+        "_wire_envelope",
+        "choice",
+        "response",
+    )
 
     def __init__(self, response: _Response, choice: Choice, chunk: dict[str, Json], has_text: bool) -> None:
         self.response = response
         self.choice = choice
         self._id: Json = chunk.get("id")
-        self._envelope = chunk | _RUN_MASK
+        #: A chunk without an id is not one whose id is null.
+        self._mask = _RUN_MASK if self._id else _ENVELOPE_MASK
+        self._envelope = chunk | self._mask
         self._wire_envelope = choice.envelope
         self._has_text = has_text
         #: Made when the run proves to be one.
@@ -350,7 +362,7 @@ class _Run:
         choices = chunk.get("choices") if type(chunk) is dict else None
         wire: Json = choices[0] if type(choices) is list and len(choices) == 1 else None
         delta: Json = wire.get("delta") if type(wire) is dict else None
-        if type(delta) is not dict or chunk | _RUN_MASK != self._envelope or wire | MASK != self._wire_envelope:
+        if type(delta) is not dict or chunk | self._mask != self._envelope or wire | MASK != self._wire_envelope:
             return None
         if "text" in wire and not (self._has_text and type(wire["text"]) is str):
             return None
