@@ -23,22 +23,25 @@ def sorted_by_response(events: Iterable[Json | Stretch]) -> list[Group]:
 
     A stretch of plain deltas belongs where the event before it does; others are broken up.
     """
-    sorting = _Sorting()
+    sorting, deltas = _Sorting(), ev.DELTAS
+    current: Boundary | None = None
     for event in events:
         if type(event) is dict:
             # Nearly all events are put where `take` would put them.
             kind = event.get("type")
-            if type(kind) is str and kind in ev.DELTAS and "stream_id" not in event and sorting.current is not None:
-                sorting.current.events.append(event)
+            if current is not None and type(kind) is str and kind in deltas and "stream_id" not in event:
+                current.events.append(event)
             else:
                 sorting.take(event)
+                current = sorting.current
         elif type(event) is not Stretch:
             sorting.take_odd(event)
-        elif sorting.current is not None and _is_plain(event):
-            sorting.current.events.append(event)
+        elif current is not None and _is_plain(event):
+            current.events.append(event)
         else:
             for each in event.events():
                 sorting.take(each)
+            current = sorting.current
     groups = [(boundary.events, boundary.stray) for boundary in sorting.boundaries]
     return groups if groups or not sorting.stray else [([], sorting.stray)]
 
