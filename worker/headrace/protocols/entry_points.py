@@ -75,7 +75,7 @@ class Folded:
 
 ReadRequest = Callable[[dict[str, Json], Reading], CanonicalRecord]
 ReadResponse = Callable[[dict[str, Json], Reading, Any], CanonicalRecord]
-Write = Callable[[CanonicalRecord], dict[str, Json]]
+Write = Callable[[CanonicalRecord], Json]
 
 
 @dataclass(frozen=True, slots=True)
