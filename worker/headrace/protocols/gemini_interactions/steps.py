@@ -73,6 +73,11 @@ def read_call(step: dict[str, Json], reading: Reading, position: tuple[int, int]
     known = CALLS[wire_type]
     part: Part = {"type": "tool_call", "tool_call": {"id": "", "kind": known.kind, "wire_type": wire_type}}
     call = part["tool_call"]
+    if len(step) == 4 and known.name is None and type(step.get("arguments")) is dict and _is_named(step, "id"):
+        call["id"] = call["provider_id"] = step["id"]
+        call["name"] = step["name"]
+        set_value_arguments(call, step["arguments"])
+        return part
     left = known.table.read(step, part, ("type", "arguments"))
     call["id"] = call.get("provider_id") or reading.tool_call_id(*position)
     if "id" not in step:
@@ -94,6 +99,12 @@ def read_call(step: dict[str, Json], reading: Reading, position: tuple[int, int]
     _sign(part)
     left.store(part)
     return part
+
+
+def _is_named(step: dict[str, Json], reference: str) -> bool:
+    """Whether a step has a name and an id, and so nothing else that its table would have to be asked about."""
+    name, identity = step.get("name"), step.get(reference)
+    return bool(name and identity) and is_text(name) and is_text(identity)
 
 
 def _write_call(part: Part) -> dict[str, Json]:
@@ -121,6 +132,11 @@ def read_result(step: dict[str, Json], reading: Reading, position: tuple[int, in
     known = RESULTS[wire_type]
     part: Part = {"type": "tool_result", "tool_result": {"kind": known.kind, "wire_type": wire_type}}
     result = part["tool_result"]
+    if len(step) == 4 and known.name is None and type(step.get("result")) is list and _is_named(step, "call_id"):
+        content = [read_result_content(element) for element in step["result"]]
+        if content and _likely_form(wire_type, content) == "list":
+            result["tool_call_id"], result["name"], result["content"] = step["call_id"], step["name"], content
+            return part
     left = known.table.read(step, part, ("type", "result"))
     result.setdefault("tool_call_id", "")
     if known.name is not None:

@@ -102,7 +102,7 @@ class _Turns:
     def _model_output(self, step: dict[str, Json]) -> None:
         parts = self.messages[-1]["parts"]
         follows = bool(parts) and (is_content(parts[-1]) or _is_header(parts[-1]))
-        if len(step) == 2 and not follows and type(step.get("content")) is list and step["content"]:
+        if not follows and _is_plain(step):
             parts += [read_content(content, self._reading) for content in step["content"]]
             return
         header: Part = {"type": "data", "wire_type": "model_output"}
@@ -114,12 +114,16 @@ class _Turns:
         parts += contents
 
     def _user_input(self, step: dict[str, Json]) -> None:
+        self._open = None
+        if _is_plain(step):
+            parts = [read_content(content, self._reading) for content in step["content"]]
+            self.messages.append({"role": "user", "parts": parts})
+            return
         message: Message = {"role": "user"}
         left = _USER_INPUT.read(step, message, ("type", "content"))
         message["parts"] = read_contents(step, left, self._reading)
         left.store(message)
         self.messages.append(message)
-        self._open = None
 
     def _turn(self, turn: dict[str, Json]) -> None:
         role: str = turn["role"]
@@ -138,6 +142,11 @@ class _Turns:
         else:
             message["parts"] += read_contents(turn, left, self._reading)
         left.store(message)
+
+
+def _is_plain(step: dict[str, Json]) -> bool:
+    """Whether a step says nothing but its type and its contents, as nearly all do."""
+    return len(step) == 2 and type(step.get("content")) is list and bool(step["content"])
 
 
 def read_turns(
