@@ -1,23 +1,26 @@
 """Through real Kafka and Redis, side by side: python -m bench.end_to_end [--quick].
 
-The same topic is read in turns by a loop that only parses, by an empty Faust agent, by one `headrace worker` and by
-two. CPU is the process's own, from its first message to its last; wall time is what a shared machine gives. Records
-are counted and compared with what was sent. Latency is from the last piece of a call, produced, to its record,
-readable by a read_committed consumer.
+The same topic is read in turns by a loop that only parses, by an empty Faust agent and by a `headrace worker`. CPU is the process's own, from its first message to its last; wall time is what a shared machine gives. Records
+are counted and compared with what was sent. Whether two workers do twice the work can only be told where broker and
+Redis have processor time left: so workers that are each held to a part of a core race one against two. Latency is
+from the last piece of a call, produced, to its record, readable by a read_committed consumer.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +37,8 @@ from headrace.kafka.wire import SingleObject
 
 #: Enough for a rate; all of a topic would take Faust minutes.
 _FAUST_MESSAGES = 50_000
+#: Of a core, for each worker of the race that tells whether two do twice the work; and how often it is dealt out.
+_SHARE, _PERIOD = 0.2, 0.02
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -50,6 +55,33 @@ def _cpu(pid: int) -> float:
     """CPU seconds of a process so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+@contextlib.contextmanager
+def held(pids: Sequence[int], share: float) -> Iterator[None]:
+    """Processes that get a part of a core each: they are stopped for the rest of each period, one after the other."""
+    done = threading.Event()
+
+    def hold(pid: int, after: float) -> None:
+        time.sleep(after)
+        while not done.is_set():
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(_PERIOD * (1 - share))
+            os.kill(pid, signal.SIGCONT)
+            time.sleep(_PERIOD * share)
+
+    holders = [
+        threading.Thread(target=hold, args=(pid, at * _PERIOD / len(pids)), daemon=True)
+        for at, pid in enumerate(pids if share < 1 else ())
+    ]
+    for holder in holders:
+        holder.start()
+    try:
+        yield
+    finally:
+        done.set()
+        for holder in holders:
+            holder.join()
 
 
 class Bench:
@@ -101,26 +133,31 @@ class Bench:
             "state.redis_url": self.redis.url,
         }
 
-    async def workers(self, topics: Topics, traffic: Traffic, number: int) -> Run:
-        """A pass of so many workers over the chunk topic; checks the records."""
+    async def workers(self, topics: Topics, traffic: Traffic, number: int, share: float = 1.0) -> Run:
+        """A pass of so many workers over the chunk topic; checks the records. share: of a core, for each worker."""
         self._number += 1
         output = Topics.named(f"bench-out-{self._number}", topics.partitions)
         await output.create(self.bootstrap)
         settings = self.settings(topics, f"bench-{self._number}")
         settings["topics.canonical"], settings["topics.dead_letters"] = output.canonical, output.dead_letters
+        if share < 1:
+            # What is in work when time begins counts as done after it: little, beside all.
+            settings["kafka.batch_messages"] = "5000"
         workers = [Worker(settings, self._folder / f"worker-{self._number}-{at}.log") for at in range(number)]
         expected = traffic.expected()
         count = sum(expected.values())
+        # Time begins when all of them are at work: what a group takes to share out its partitions is no rate.
         reader = Records(self.bootstrap, output)
         try:
             await reader.start()
             await until(
-                lambda: any(each.metric("headrace_consumed_total") > 0 for each in workers), "a batch", alive=workers[0]
+                lambda: all(each.metric("headrace_consumed_total") > 0 for each in workers), "a batch", alive=workers[0]
             )
             first = {worker.process.pid: (_cpu(worker.process.pid), time.perf_counter()) for worker in workers}
             already = sum(worker.metric("headrace_consumed_total") for worker in workers)
-            while len(reader.chunks) < len(expected):
-                await reader.read()
+            with held([worker.process.pid for worker in workers], share):
+                while len(reader.chunks) < len(expected):
+                    await reader.read()
             wall = time.perf_counter() - min(begun for _, begun in first.values())
             cpu = sum(_cpu(pid) - before for pid, (before, _) in first.items())
         finally:
@@ -246,9 +283,14 @@ async def run(options: argparse.Namespace, folder: Path) -> None:
             for _ in range(rounds):
                 runs.setdefault("plain", []).append(await bench.consumer("plain", one, count))
                 runs.setdefault("faust", []).append(await bench.consumer("faust", one, min(count, _FAUST_MESSAGES)))
-                runs.setdefault("headrace, 1 worker", []).append(await bench.workers(one, traffic, 1))
-                runs.setdefault("headrace, 2 workers", []).append(await bench.workers(two, traffic, 2))
+                runs.setdefault("headrace", []).append(await bench.workers(one, traffic, 1))
             made[name] = _report(f"{name}: {calls:,} calls, {count:,} messages", runs)
+            held_runs: dict[str, list[Run]] = {}
+            for _ in range(rounds):
+                held_runs.setdefault("1 worker", []).append(await bench.workers(one, traffic, 1, _SHARE))
+                held_runs.setdefault("2 workers", []).append(await bench.workers(two, traffic, 2, _SHARE))
+            title = f"{name}, each worker held to {_SHARE:.0%} of a core"
+            made[title] = _report(title, held_runs)
         p50, p99 = await bench.latency(options.rate, 3 if options.quick else 20)
         CONSOLE.print(f"latency at {options.rate:,} messages/s: p50 {p50:.0f} ms, p99 {p99:.0f} ms")
         made["latency_ms"] = {"rate": options.rate, "p50": round(p50), "p99": round(p99)}
