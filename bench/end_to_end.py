@@ -1,9 +1,10 @@
 """Through real Kafka and Redis, side by side: python -m bench.end_to_end [--quick].
 
-The same topic is read in turns by a loop that only parses, by an empty Faust agent and by a `headrace worker`. CPU is the process's own, from its first message to its last; wall time is what a shared machine gives. Records
-are counted and compared with what was sent. Whether two workers do twice the work can only be told where broker and
-Redis have processor time left: so workers that are each held to a part of a core race one against two. Latency is
-from the last piece of a call, produced, to its record, readable by a read_committed consumer.
+The same topic is read in turns by a loop that only parses, by an empty Faust agent and by a `headrace worker`. CPU is
+the process's own, from its first message to its last; wall time is what a shared machine gives. Records are counted and
+compared with what was sent. Whether two workers do twice the work can only be told where broker and Redis have
+processor time left: so workers that are each held to a part of a core race one against two. Latency is from the last
+piece of a call, produced, to its record, readable by a read_committed consumer.
 """
 
 from __future__ import annotations

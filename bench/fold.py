@@ -1,4 +1,4 @@
-"""Folding streams, side by side: python -m bench.fold [--quick] [--recorded FOLDER].
+"""Folding streams, side by side: python -m bench.fold [--quick] [--own] [--recorded FOLDER].
 
 Each contestant folds the same events in turns; medians, spread and ratios are printed, and a line of JSON at the end.
 A contestant whose content differs from Headrace's is counted, never left out; one that grows with the square of the
@@ -27,16 +27,16 @@ _OWN = ("headrace", "orjson.loads alone")
 _ROUND_EVENTS = 1_000
 
 
-def contestants(protocol: str, workload: Sequence[Events]) -> list[Contestant]:
-    """Who folds this workload."""
-    longest = max(len(events) for events in workload)
-    return [one for one in CONTESTANTS if one.protocol == protocol and (one.name in _OWN or longest <= _PEER_EVENTS)]
+def contestants(protocol: str, workload: Sequence[Events], *, own: bool = False) -> list[Contestant]:
+    """Who folds this workload. own: none but Headrace and orjson."""
+    peers = not own and max(len(events) for events in workload) <= _PEER_EVENTS
+    return [one for one in CONTESTANTS if one.protocol == protocol and (peers or one.name in _OWN)]
 
 
-def run(protocol: str, title: str, workload: Sequence[Events], rounds: int) -> dict[str, float]:
+def run(protocol: str, title: str, workload: Sequence[Events], rounds: int, *, own: bool = False) -> dict[str, float]:
     """Race and print one table; medians in microseconds an event."""
     count = sum(len(events) for events in workload)
-    runners = contestants(protocol, workload)
+    runners = contestants(protocol, workload, own=own)
     same = _agreement(runners, workload)
     repeats = max(1, _ROUND_EVENTS // count)
     # What a contestant cannot fold at all it need not fold here: it races on what is left.
@@ -100,6 +100,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--quick", action="store_true", help="two synthetic shapes, few rounds")
     parser.add_argument("--protocol", action="append", help="only these")
+    parser.add_argument("--own", action="store_true", help="Headrace and orjson only")
     options = parser.parse_args()
     rounds = 5 if options.quick else options.rounds
     warnings.simplefilter("ignore")
@@ -113,12 +114,12 @@ def main() -> None:
         found: dict[str, list[float]] = {}
         lengths: dict[int, float] = {}
         for chunks, calls in _QUICK if options.quick else _SHAPES:
-            medians = run(protocol, f"{chunks:,} chunks, {calls} calls", [make(chunks, calls)], rounds)
+            medians = run(protocol, f"{chunks:,} chunks, {calls} calls", [make(chunks, calls)], rounds, own=options.own)
             lengths[chunks] = medians["headrace"]
             _collect(found, medians)
         if options.recorded:
             recorded = [events for events in streams.recorded(options.recorded, protocol) if events]
-            _collect(found, run(protocol, f"{len(recorded)} recorded streams", recorded, rounds))
+            _collect(found, run(protocol, f"{len(recorded)} recorded streams", recorded, rounds, own=options.own))
         ratios[protocol] = {name: round(statistics.median(each), 2) for name, each in found.items()}
         flat[protocol] = round(lengths[max(lengths)] / lengths[100], 2)
     middle = statistics.median(1 / each["orjson.loads alone"] for each in ratios.values())

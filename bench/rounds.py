@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.table import Table
 
+from headrace import normalize
 from headrace.json_text import dumps
 
 CONSOLE = Console(width=120)
@@ -82,5 +83,6 @@ def report(
 
 
 def summary(**figures: object) -> None:
-    """One line of JSON with the figures, for whoever collects them."""
-    print(dumps(figures))
+    """One line of JSON with the figures, and which form of the core gave them, for whoever collects them."""
+    core = "plain" if (normalize.__file__ or "").endswith(".py") else "compiled"
+    print(dumps({**figures, "core": core}))
