@@ -39,7 +39,7 @@ _DELTA_RULES: dict[str, merging.Rule] = {
 #: Fields whose values over the chunks are lists to join.
 _LISTS = frozenset({"annotations", "images"})
 #: What changes with every chunk, blanked to compare the rest.
-MASK: dict[str, Json] = {"delta": None, "text": None}
+CHOICE_MASK: dict[str, Json] = {"delta": None, "text": None}
 _KNOWN_DELTA = frozenset(
     {*_DELTA_RULES, *_LISTS, *STRINGS, DETAILS, "content", "refusal", "tool_calls", "function_call", "audio"}
     | {"executed_tools", "index", "token_id", "provider_specific_fields", "citations"}
@@ -91,7 +91,7 @@ class Choice:
             self.take_delta(delta)
         if "text" in wire:
             self.take_text(wire["text"])
-        envelope = wire | MASK
+        envelope = wire | CHOICE_MASK
         if envelope != self.envelope:
             self._take_fields(wire)
             grows = wire.get("token_ids") is not None or wire.get("logprobs") is not None

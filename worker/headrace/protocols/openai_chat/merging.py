@@ -7,7 +7,7 @@ several become a list. Null never replaces a value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from headrace.json_text import Json
 
@@ -62,12 +62,6 @@ def put(body: dict[str, Json], key: str, value: Json, rule: Rule) -> None:
         body[key] = value
     elif value is not None:
         body[key] = rule(body[key], value)
-
-
-def put_all(body: dict[str, Json], values: Mapping[str, Json], rules: Mapping[str, Rule]) -> None:
-    """Add one chunk's fields."""
-    for key, value in values.items():
-        put(body, key, value, rules.get(key, every))
 
 
 def settled(body: dict[str, Json], *, texts: bool) -> dict[str, Json]:

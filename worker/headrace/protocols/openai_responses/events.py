@@ -99,8 +99,9 @@ AROUND = frozenset(
     }
 )
 
-#: Keys that tell which text a delta is of.
-PLACE = ("type", "item_id", "output_index", "content_index", "summary_index", "command_index")
+#: Keys that tell which text a delta is of, and those of its position in a list of the item.
+PLACE = ("type", "item_id", "output_index")
+INDICES = ("content_index", "summary_index", "command_index")
 
 #: Keys of events that say where and when, not what; ``obfuscation`` is padding. None of them is content.
 ENVELOPE = frozenset(

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from operator import itemgetter
 from typing import Any
 
 from headrace.json_text import Json
@@ -23,6 +22,7 @@ from headrace.protocols.openai_responses import events as ev
 from headrace.protocols.openai_responses.boundaries import sorted_by_response
 from headrace.protocols.openai_responses.merge import merge_output
 from headrace.protocols.openai_responses.numbering import without_repeats
+from headrace.protocols.openai_responses.open_texts import OpenText, TextsByPlace
 from headrace.protocols.openai_responses.slots import Slot, is_named, is_same, names, same_type
 from headrace.protocols.openai_responses.waiting import Waiting
 from headrace.protocols.stretches import Path, Stretch
@@ -31,6 +31,7 @@ from headrace.protocols.stretches import Path, Stretch
 _IDENTITY = ("id", "object", "created_at", "model")
 _DELTA: Path = ("delta",)
 _ITEM_ID: Path = ("item_id",)
+_NOTHING: Any = object()
 _Handler = Callable[["_Response", str, dict[str, Json]], bool]
 
 
@@ -69,9 +70,9 @@ class _Response:
         self._by_index: dict[int, Slot] = {}
         self._waiting = Waiting()
         #: For deltas with known keys only: keys, in order -> what tells their place, and the texts by place.
-        self._buffers: dict[tuple[str, ...], _Places] = {}
+        self._open_texts: dict[tuple[str, ...], TextsByPlace] = {}
         #: What the last delta added to.
-        self._last: _OpenText | None = None
+        self._last: OpenText | None = None
 
     def take(self, events: Iterable[dict[str, Json] | Stretch]) -> None:
         """Apply events in order; stretches are of plain deltas."""
@@ -83,15 +84,15 @@ class _Response:
             last = self._last
             if last is not None and last.take(event):
                 continue
-            last = self._open_buffer(event)
+            last = self._open_text_of(event)
             if last is not None and last.take(event):
                 self._last = last
                 continue
             self._take(event.get("type"), event)
 
-    def _open_buffer(self, event: dict[str, Json]) -> _OpenText | None:
+    def _open_text_of(self, event: dict[str, Json]) -> OpenText | None:
         """The text that an event like an earlier one adds to; None where it is not known."""
-        known = self._buffers.get(tuple(event))
+        known = self._open_texts.get(tuple(event))
         if known is None:
             return None
         try:
@@ -102,7 +103,7 @@ class _Response:
     def _take_stretch(self, stretch: Stretch) -> None:
         """Deltas that go on where the event before them added to a text. Ids that nobody knows change nothing."""
         event = stretch.event
-        text = self._open_buffer(event)
+        text = self._open_text_of(event)
         if stretch.varies(_ITEM_ID) and not (
             type(event.get("output_index")) is int and self._by_id.keys().isdisjoint(stretch.values(_ITEM_ID))
         ):
@@ -199,7 +200,7 @@ class _Response:
         self._waiting.add(slot)
         for name in names(item):
             self._by_id[name] = slot
-        self.forget_buffers()
+        self.forget_open_texts()
 
     def open_text(self, kind: str, event: dict[str, Json]) -> list[str]:
         """The list of a text's deltas, remembered for the hot path."""
@@ -209,17 +210,17 @@ class _Response:
         buffer = slot.text(text, slot.index(text.list, given, opening=False))
         if "delta" in event and ev.KNOWN_KEYS[kind].issuperset(event):
             keys = tuple(event)
-            known = self._buffers.get(keys)
+            known = self._open_texts.get(keys)
             if known is None:
-                known = self._buffers[keys] = _Places(event)
+                known = self._open_texts[keys] = TextsByPlace(event)
             with suppress(TypeError):
-                known.texts[known.place(event)] = _OpenText(event, buffer)
+                known.texts[known.place(event)] = OpenText(event, buffer)
         return buffer
 
-    def forget_buffers(self) -> None:
+    def forget_open_texts(self) -> None:
         """After a whole text or element came: deltas that follow are looked up anew."""
         self._last = None
-        for known in self._buffers.values():
+        for known in self._open_texts.values():
             known.texts.clear()
 
     # --- the result ---------------------------------------------------------------------------------------
@@ -242,56 +243,6 @@ class _Response:
         if self.kept:
             body["unknown_events"] = self.kept
         return Folded(body, bool(self.ended_by), count, unknown=self.unknown)
-
-
-class _Places:
-    """Texts that deltas with the same keys add to. place: of such a delta what tells its text."""
-
-    __slots__ = ("place", "texts")
-
-    def __init__(self, event: dict[str, Json]) -> None:
-        keys = [key for key in ev.PLACE if key in event]
-        self.place: Callable[[dict[str, Json]], Any] = itemgetter(*keys)
-        self.texts: dict[Any, _OpenText] = {}
-
-
-class _OpenText:
-    """A text, and the deltas that add to it: those with the keys of the first, and its values at what tells a place."""
-
-    __slots__ = ("_index", "_index_key", "_item_id", "_kind", "_others", "_output_index", "_size", "pieces")
-
-    def __init__(self, event: dict[str, Json], pieces: list[str]) -> None:
-        self.pieces = pieces
-        self._size = len(event)
-        self._kind: Json = event["type"]
-        self._item_id: Json = event.get("item_id")
-        self._output_index: Json = event.get("output_index")
-        indices = [key for key in ev.PLACE[3:] if key in event]
-        self._index_key = indices[0] if indices else "content_index"
-        self._index: Json = event.get(self._index_key)
-        compared = ("type", "delta", "item_id", "output_index", self._index_key)
-        self._others = [key for key, value in event.items() if value is None or key not in compared]
-        if len(indices) > 1:
-            self._size = -1
-
-    def take(self, event: dict[str, Json]) -> bool:
-        """Take a delta; False, with nothing done, for any other event."""
-        if len(event) != self._size or event.get("type") != self._kind or event.get("item_id") != self._item_id:
-            return False
-        if event.get("output_index") != self._output_index or event.get(self._index_key) != self._index:
-            return False
-        delta = event.get("delta")
-        if type(delta) is not str or event.get("logprobs"):
-            return False
-        # No generator: compiled, it would cost more than all of this.
-        for key in self._others:
-            if key not in event:
-                return False
-        self.pieces.append(delta)
-        return True
-
-
-_NOTHING: Any = object()
 
 
 # --- handlers: True when the event was taken up -----------------------------------------------------------
@@ -349,7 +300,7 @@ def _take_whole(response: _Response, kind: str, event: dict[str, Json]) -> bool:
     logprobs = event.get("logprobs")
     if type(logprobs) is list and logprobs:
         slot.set_logprobs(index, logprobs)
-    response.forget_buffers()
+    response.forget_open_texts()
     return True
 
 
@@ -360,7 +311,7 @@ def _take_part(response: _Response, kind: str, event: dict[str, Json]) -> bool:
         return True
     slot = response.slot(event, item_type)
     slot.set_element(name, slot.index(name, event.get(index_key), opening=kind.endswith(".added")), part)
-    response.forget_buffers()
+    response.forget_open_texts()
     return True
 
 
