@@ -30,7 +30,7 @@ import structlog
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
-from headrace.capture.model import Inbound, Source
+from headrace.capture.model import Inbound
 from headrace.errors import HeadraceError, StoreError
 from headrace.kafka.memory import Memory
 from headrace.kafka.outputs import Output, Outputs
@@ -38,6 +38,7 @@ from headrace.kafka.progress import Group, Progress, Watermark, filtering, repla
 from headrace.kafka.rebuild import Published, without_published
 from headrace.metrics import Metrics
 from headrace.pipeline import Batch, Pipeline
+from headrace.pipeline.polled import inbound, latest, size
 from headrace.reassembly.store import Position, StateKey
 
 log = structlog.get_logger(__name__)
@@ -212,7 +213,7 @@ class Lane:
             shared.consumer.seek(partition, first)
             shared.consumer.resume(partition)
             while not self._stopping.is_set() and await shared.consumer.position(partition) < end:
-                messages = inbound([record for record in await self._poll() if record.offset < until], _now())
+                messages = inbound(await self._poll(), _now(), end=until)
                 async with shared.memory.batch(epoch):
                     await self._replay(messages, waiting)
         if self._stopping.is_set():
@@ -288,12 +289,11 @@ class Lane:
         polled = await shared.consumer.getmany(self.partition, timeout_ms=shared.batch_wait_ms, max_records=most)
         records: Sequence[_Record] = polled.get(self.partition, ())
         if records:
-            sizes = [record.serialized_value_size + record.serialized_key_size for record in records]
-            self._message_bytes = max(2, sum(sizes) // len(records) + 100)
+            self._message_bytes = max(2, size(records) // len(records) + 100)
         return records
 
     async def _advance(self, records: Sequence[_Record]) -> None:
-        messages = inbound([record for record in records if record.offset >= self.at.offset], _now())
+        messages = inbound(records, _now(), start=self.at.offset)
         # Markers of transactions and compacted messages take offsets too: the position is past them.
         position = max(self.at.offset, await self._shared.consumer.position(self.partition))
         if messages or position > self.at.offset or time.monotonic() - self._looked >= _DEADLINE_SECONDS:
@@ -307,8 +307,7 @@ class Lane:
         shared, at, (topic, number) = self._shared, self.at, self.partition
         with shared.metrics.batch_seconds.time():
             batch = await shared.pipeline.process(messages)
-            times = [message.source.timestamp for message in messages]
-            after = Progress(offset, self._mark(offset), 0, max(at.stream_time, *times) if times else at.stream_time)
+            after = Progress(offset, self._mark(offset), 0, latest(messages, at.stream_time))
             if messages:
                 position = Position(topic, number, messages[-1].source.offset)
             else:
@@ -353,21 +352,6 @@ class Lane:
                 await self._shared.outputs.look_at_limits()
             if isinstance(each, BaseException):
                 raise each
-
-
-def inbound(records: Sequence[_Record], clock: int) -> list[Inbound]:
-    """Kafka records as the pipeline takes them. clock: now, microseconds.
-
-    Kafka's milliseconds become microseconds. A time in the future would end the patience of every open call, so it is
-    taken for now; so is none at all.
-    """
-    messages = []
-    for record in records:
-        timestamp = record.timestamp * 1000
-        source = Source(record.topic, record.partition, record.offset, timestamp if 0 <= timestamp <= clock else clock)
-        headers = tuple(record.headers) if record.headers else ()
-        messages.append(Inbound(source, record.value, record.key, headers))
-    return messages
 
 
 def _now() -> int:
