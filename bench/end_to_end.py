@@ -147,10 +147,10 @@ class Bench:
         workers = [Worker(settings, self._folder / f"worker-{self._number}-{at}.log") for at in range(number)]
         expected = traffic.expected()
         count = sum(expected.values())
-        # Time begins when all of them are at work: what a group takes to share out its partitions is no rate.
         reader = Records(self.bootstrap, output)
         try:
             await reader.start()
+            # Time begins when all of them are at work: what a group takes to share out its partitions is no rate.
             await until(
                 lambda: all(each.metric("headrace_consumed_total") > 0 for each in workers), "a batch", alive=workers[0]
             )

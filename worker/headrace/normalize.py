@@ -193,27 +193,21 @@ def _stream_origin(facts: CallFacts, pieces: Sequence[Piece]) -> Origin:
 
 
 def _span(pieces: Sequence[Piece]) -> tuple[Coordinates, ...]:
-    """The first and the last message of each partition that the pieces came from."""
-    first = pieces[0]
-    topic, partition, offset, latest = first.topic, first.partition, first.offset, first.timestamp
-    lowest = highest = offset
+    """The first and the last message of each partition that the pieces came from, with the partition's newest time."""
+    found: dict[tuple[str, int], tuple[int, int, int]] = {}
+    place = (pieces[0].topic, pieces[0].partition)
+    span = (pieces[0].offset, pieces[0].offset, pieces[0].timestamp)
     for piece in pieces:
-        if piece.partition != partition or piece.topic != topic:
-            return _spans(pieces)
-        offset = piece.offset
-        lowest, highest = min(lowest, offset), max(highest, offset)
-        latest = max(latest, piece.timestamp)
-    return (Coordinates(topic, partition, lowest, latest), Coordinates(topic, partition, highest, latest))
-
-
-def _spans(pieces: Sequence[Piece]) -> tuple[Coordinates, ...]:
+        offset, timestamp = piece.offset, piece.timestamp
+        if piece.partition != place[1] or piece.topic != place[0]:
+            found[place] = span
+            place = (piece.topic, piece.partition)
+            span = found.get(place, (offset, offset, timestamp))
+        span = (min(span[0], offset), max(span[1], offset), max(span[2], timestamp))
+    found[place] = span
     spans: list[Coordinates] = []
-    partitions = {(piece.topic, piece.partition) for piece in pieces}
-    for topic, partition in sorted(partitions):
-        there = [piece for piece in pieces if (piece.topic, piece.partition) == (topic, partition)]
-        offsets = [piece.offset for piece in there]
-        latest = max([piece.timestamp for piece in there])
-        spans += [Coordinates(topic, partition, offset, latest) for offset in (min(offsets), max(offsets))]
+    for (topic, partition), (first, last, latest) in sorted(found.items()):
+        spans += [Coordinates(topic, partition, first, latest), Coordinates(topic, partition, last, latest)]
     return tuple(spans)
 
 

@@ -73,12 +73,10 @@ def read_call(step: dict[str, Json], reading: Reading, position: tuple[int, int]
     known = CALLS[wire_type]
     part: Part = {"type": "tool_call", "tool_call": {"id": "", "kind": known.kind, "wire_type": wire_type}}
     call = part["tool_call"]
-    if len(step) == 4 and known.name is None and type(step.get("arguments")) is dict and _is_named(step, "id"):
-        call["id"] = call["provider_id"] = step["id"]
-        call["name"] = step["name"]
-        set_value_arguments(call, step["arguments"])
-        return part
-    left = known.table.read(step, part, ("type", "arguments"))
+    if known.name is None and _is_plain(step, "id", "arguments"):
+        call["provider_id"], call["name"], left = step["id"], step["name"], Leftover()
+    else:
+        left = known.table.read(step, part, ("type", "arguments"))
     call["id"] = call.get("provider_id") or reading.tool_call_id(*position)
     if "id" not in step:
         left.wire["id"] = "derived"
@@ -101,10 +99,10 @@ def read_call(step: dict[str, Json], reading: Reading, position: tuple[int, int]
     return part
 
 
-def _is_named(step: dict[str, Json], reference: str) -> bool:
-    """Whether a step has a name and an id, and so nothing else that its table would have to be asked about."""
+def _is_plain(step: dict[str, Json], reference: str, value: str) -> bool:
+    """Whether a step has a name, an id and a value beside its type, and nothing that its table must be asked about."""
     name, identity = step.get("name"), step.get(reference)
-    return bool(name and identity) and is_text(name) and is_text(identity)
+    return len(step) == 4 and value in step and bool(name and identity) and is_text(name) and is_text(identity)
 
 
 def _write_call(part: Part) -> dict[str, Json]:
@@ -132,12 +130,10 @@ def read_result(step: dict[str, Json], reading: Reading, position: tuple[int, in
     known = RESULTS[wire_type]
     part: Part = {"type": "tool_result", "tool_result": {"kind": known.kind, "wire_type": wire_type}}
     result = part["tool_result"]
-    if len(step) == 4 and known.name is None and type(step.get("result")) is list and _is_named(step, "call_id"):
-        content = [read_result_content(element) for element in step["result"]]
-        if content and _likely_form(wire_type, content) == "list":
-            result["tool_call_id"], result["name"], result["content"] = step["call_id"], step["name"], content
-            return part
-    left = known.table.read(step, part, ("type", "result"))
+    if known.name is None and _is_plain(step, "call_id", "result"):
+        result["tool_call_id"], result["name"], left = step["call_id"], step["name"], Leftover()
+    else:
+        left = known.table.read(step, part, ("type", "result"))
     result.setdefault("tool_call_id", "")
     if known.name is not None:
         result["name"] = known.name
