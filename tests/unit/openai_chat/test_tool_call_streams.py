@@ -165,6 +165,47 @@ CASES: dict[str, tuple[list[Any], list[Any]]] = {
         [("a", "f", {"x": 1})],
     ),
     "no arguments at all": ([call_delta(0, "a", "f")], [("a", "f", None)]),
+    "a second call under the first one's index, its rest under its own": (
+        [call_delta(0, *F), call_delta(0, "b", "g", '{"y"'), call_delta(1, None, None, ":2}")],
+        [F, G],
+    ),
+    "a second call of that name under the first one's index, its arguments under its own": (
+        [call_delta(0, *F), call_delta(0, "b", "f", ""), call_delta(1, None, None, '{"y":2}')],
+        [F, ("b", "f", '{"y":2}')],
+    ),
+    "an index that counts fragments": (
+        [call_delta(0, "a", "f", ""), call_delta(1, None, None, '{"x":'), call_delta(2, None, None, "1}")],
+        [F],
+    ),
+    "a whole call is not gone on with under another index": (
+        [call_delta(0, *F), call_delta(1, None, None, '{"y"'), call_delta(1, "b", "g", ":2}")],
+        [F, G],
+    ),
+    "arguments before the name": ([call_delta(0, None, None, '{"x":'), call_delta(0, "a", "f", "1}")], [F]),
+    "one id and one index for whole calls": (
+        [fragments(call_delta(0, "a", "f", '{"x":1}'), call_delta(0, "a", "f", '{"x":2}'))],
+        [F, ("a", "f", '{"x":2}')],
+    ),
+    "an object inside of arguments, id and name resent": (
+        [call_delta(0, "a", "f", '{"o":'), call_delta(0, "a", "f", '{"x":1}'), call_delta(0, "a", "f", "}")],
+        [("a", "f", '{"o":{"x":1}}')],
+    ),
+    "an empty object before the arguments": (
+        [call_delta(0, "a", "f", "{}"), call_delta(0, None, None, '{"x":'), call_delta(0, None, None, "1}")],
+        [F],
+    ),
+    "an empty object as a value before the arguments": (
+        [call_delta(0, "a", "f", {}), call_delta(0, None, None, '{"x":'), call_delta(0, None, None, "1}")],
+        [F],
+    ),
+    "an empty object as text before arguments that are a value": (
+        [call_delta(0, "a", "f", "{}"), call_delta(0, None, None, {"x": 1})],
+        [("a", "f", {"x": 1})],
+    ),
+    "an empty object and nothing else": (
+        [call_delta(0, "a", "f", "{}"), call_delta(0, None, None, "")],
+        [("a", "f", "{}")],
+    ),
     "index as text": ([call_delta("0", "a", "f", '{"x":'), call_delta("0", None, None, "1}")], [F]),
 }
 
@@ -206,8 +247,9 @@ def test_a_signature_and_unknown_fields_stay_with_their_call() -> None:
 
 
 def test_text_after_an_object_is_kept_as_broken_arguments() -> None:
-    (call,) = calls_of(call_delta(0, "a", "f", {"x": 1}), call_delta(0, None, None, '{"y"'))
-    assert call["function"]["arguments"] == '{"x":1}{"y"'
+    texts = [call_delta(0, None, None, '{"y"'), call_delta(0, None, None, ":2}")]
+    (call,) = calls_of(call_delta(0, "a", "f", {"x": 1}), *texts)
+    assert call["function"]["arguments"] == '{"x":1}{"y":2}'
 
 
 def test_the_deprecated_function_call_grows() -> None:

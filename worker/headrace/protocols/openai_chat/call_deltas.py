@@ -6,11 +6,15 @@ object or whole again. Two rules hold throughout: fragments of one call are join
 
 Which call a fragment belongs to:
 - By index. Another id under the same index is the call that had that id before; one that nobody had starts another
-  call if it brings a name, and without a name it is the same call (its first id stays).
+  call if it brings a name, and without a name it is the same call (its first id stays). An index that nobody had, with
+  neither id nor name, is counted wrongly: the fragment goes on with the last call, unless that is whole.
 - Without index, by id. Without both, by place where a chunk holds several, else the last call.
 - Where neither id nor index tells, a name does: one that differs after arguments have come, or that comes with a new
   object after whole arguments, starts another call. Otherwise an equal name is restated and another continues it.
 - Fragments of different types are never of one call.
+
+An empty object that another object follows is no arguments: gateways to Anthropic pass the placeholder on with which
+its blocks begin.
 """
 
 from __future__ import annotations
@@ -60,18 +64,34 @@ class Spoken:
     def _take_text(self, value: Json) -> None:
         if type(value) is str:
             if self.value is not None:
-                self.value = _both(self.value, value)
-            elif not self._says_again(value):
-                self.pieces.append(value)
-                self.size += len(value)
+                if not value.strip():
+                    return
+                self._make_text()
+            if not self._says_again(value):
+                self._append(value)
         elif value is None:
             self.fields.setdefault(self.key, None)
-        elif self.size:
+        elif self.size and not self._is_placeholder():
             # A value after text: both are kept, and will not parse.
-            self.pieces.append(dumps(value))
-            self.size += len(self.pieces[-1])
+            self._append(dumps(value))
         else:
+            self.pieces, self.size = [], 0
             self.value = merging.merged(self.value, value)
+
+    def _append(self, text: str) -> None:
+        if self._is_placeholder() and text.lstrip()[:1] == "{":
+            self.pieces, self.size = [], 0
+        self.pieces.append(text)
+        self.size += len(text)
+
+    def _make_text(self) -> None:
+        """Arguments that began as a value go on as text."""
+        self.pieces = [dumps(self.value)]
+        self.size = len(self.pieces[0])
+        self.value = None
+
+    def _is_placeholder(self) -> bool:
+        return self.size == 2 and "".join(self.pieces) == "{}"
 
     def _says_again(self, text: str) -> bool:
         """Whether a fragment is all arguments so far, whole, once more."""
@@ -86,11 +106,21 @@ class Spoken:
         """Whether a fragment with this name is another call, by what this one has."""
         if not self.has_text:
             return False
-        if name != self.name:
+        if self.name is not None and name != self.name:
             return True
         if type(text) is not str:
             return text is not None
+        return self.is_whole_before(text)
+
+    def is_whole_before(self, text: str) -> bool:
+        """Whether a new object comes after whole arguments."""
         return text.lstrip().startswith("{") and (self.value is not None or _is_whole_object("".join(self.pieces)))
+
+    def differs(self, text: Json) -> bool:
+        """Whether a text is whole arguments, and other ones than these: one id for several calls."""
+        if type(text) is not str or self.size <= 2 or not text.startswith("{"):
+            return False
+        return not self._says_again(text) and _is_whole_object(text)
 
     def goes_on_with(self, name: str, text: Json) -> bool:
         """Whether a fragment with this name and another id only goes on: ids that change with every chunk."""
@@ -155,11 +185,6 @@ def _is_whole_object(text: str) -> bool:
         return type(loads(text)) is dict
     except HeadraceError:
         return False
-
-
-def _both(value: Json, text: str) -> Json:
-    """A value and text after it; blank text adds nothing."""
-    return dumps(value) + text if text.strip() else value
 
 
 class Calls:
@@ -240,7 +265,7 @@ class Calls:
         call = self.by_index.get(index)
         if call is None:
             # A known id under a new index goes on, unless it brings a name: equal ids stay two calls.
-            known = self.by_id.get(call_id) if call_id is not None and name is None else None
+            known = self._of_new_index(call_id, text) if name is None else None
             if known is not None:
                 self.by_index[index] = known
             return known
@@ -249,10 +274,17 @@ class Calls:
             if known is not None:
                 return None if name is not None and known.main.starts_after(name, text) else known
             return call if name is None or call.main.goes_on_with(name, text) else None
-        told = call_id is not None and call_id == call.id
+        told = call_id is not None and call_id == call.id and not call.main.differs(text)
         if name is not None and not told and call.main.starts_after(name, text):
             return None
         return call
+
+    def _of_new_index(self, call_id: str | None, text: Json) -> Call | None:
+        """The call that a fragment without a name and under an index of its own goes on with."""
+        if call_id is not None:
+            return self.by_id.get(call_id)
+        last = self.calls[-1] if self.calls else None
+        return None if last is None or (type(text) is str and last.main.is_whole_before(text)) else last
 
     def _by_id(self, call_id: str, name: str | None, text: Json) -> Call | None:
         known = self.by_id.get(call_id)
