@@ -181,6 +181,10 @@ CASES: dict[str, tuple[list[Any], list[Any]]] = {
         [call_delta(0, *F), call_delta(1, None, None, '{"y"'), call_delta(1, "b", "g", ":2}")],
         [F, G],
     ),
+    "calls whose beginning is lost stay two": (
+        [call_delta(0, None, None, '{"x":'), call_delta(1, None, None, '{"y":'), call_delta(0, None, None, "1}")],
+        [(None, None, '{"x":1}'), (None, None, '{"y":')],
+    ),
     "arguments before the name": ([call_delta(0, None, None, '{"x":'), call_delta(0, "a", "f", "1}")], [F]),
     "one id and one index for whole calls": (
         [fragments(call_delta(0, "a", "f", '{"x":1}'), call_delta(0, "a", "f", '{"x":2}'))],

@@ -7,7 +7,8 @@ object or whole again. Two rules hold throughout: fragments of one call are join
 Which call a fragment belongs to:
 - By index. Another id under the same index is the call that had that id before; one that nobody had starts another
   call if it brings a name, and without a name it is the same call (its first id stays). An index that nobody had, with
-  neither id nor name, is counted wrongly: the fragment goes on with the last call, unless that is whole.
+  neither id nor name, is counted wrongly: the fragment goes on with the last call, unless that is whole or was never
+  named.
 - Without index, by id. Without both, by place where a chunk holds several, else the last call.
 - Where neither id nor index tells, a name does: one that differs after arguments have come, or that comes with a new
   object after whole arguments, starts another call. Otherwise an equal name is restated and another continues it.
@@ -284,7 +285,9 @@ class Calls:
         if call_id is not None:
             return self.by_id.get(call_id)
         last = self.calls[-1] if self.calls else None
-        return None if last is None or (type(text) is str and last.main.is_whole_before(text)) else last
+        if last is None or last.main.name is None or (type(text) is str and last.main.is_whole_before(text)):
+            return None
+        return last
 
     def _by_id(self, call_id: str, name: str | None, text: Json) -> Call | None:
         known = self.by_id.get(call_id)
