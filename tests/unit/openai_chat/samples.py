@@ -50,6 +50,13 @@ CALLS: dict[str, Any] = {
         "function": {"name": "$search", "arguments": "{}"},
     },
     "signed by Gemini": {**CALL, "extra_content": {"google": {"thought_signature": "c2ln"}}},
+    "signed by Gemini, behind LiteLLM": {**CALL, "provider_specific_fields": {"thought_signature": "c2ln", "new": 1}},
+    "signed by Gemini, in the function": {
+        "id": "call_1",
+        "type": "function",
+        "function": {**CALL["function"], "provider_specific_fields": {"thought_signature": "c2ln"}},
+        "provider_specific_fields": {"thought_signature": "c2ln"},
+    },
     "both objects": {**CALL, "custom": {"name": "", "input": ""}},
 }
 
@@ -142,6 +149,8 @@ TOOL_MESSAGES: dict[str, Any] = {
     "list": {"role": "tool", "tool_call_id": "call_1", "content": [*PARTS.values(), {"type": "new"}, None]},
     "cached": {"role": "tool", "tool_call_id": "call_1", "content": [PARTS["text, cached by Anthropic's word"]]},
     "without id": {"role": "tool", "name": "f", "content": "x"},
+    "named as Ollama does": {"role": "tool", "tool_name": "f", "content": "x"},
+    "named twice": {"role": "tool", "name": "f", "tool_name": "g", "content": "x"},
     "function": {"role": "function", "name": "f", "content": "x"},
 }
 
@@ -151,6 +160,7 @@ TOOLS: dict[str, Any] = {
         "function": {"name": "f", "description": "d", "parameters": {"type": "object"}, "strict": True},
     },
     "function, cached": {"type": "function", "function": {"name": "g"}, "cache_control": EPHEMERAL},
+    "function, flat": {"type": "function", "name": "i", "description": "d", "parameters": {"type": "object"}},
     "function without type": {"function": {"name": "h", "description": "", "parameters": {}}},
     "custom": {"type": "custom", "custom": {"name": "shell", "description": "d", "format": {"type": "text"}}},
     "custom with a grammar": {

@@ -107,6 +107,8 @@ CALL_FIELDS: dict[str, dict[str, Any]] = {
     "broken arguments": {"raw_arguments": '{"a"', "arguments": None},
     "builtin_function": {"kind": "function", "wire_type": "builtin_function", "name": "$search"},
     "signed by Gemini": {"name": "get_weather"},
+    "signed by Gemini, behind LiteLLM": {"name": "get_weather"},
+    "signed by Gemini, in the function": {"name": "get_weather"},
     "both objects": {"kind": "function", "name": "get_weather", "arguments": '{"city":"Oslo"}'},
 }
 
@@ -144,6 +146,7 @@ def test_each_annotation_is_a_citation_of_the_text(name: str) -> None:
 TOOL_FIELDS: dict[str, dict[str, Any]] = {
     "function": {"name": "f", "kind": "function", "parameters": '{"type":"object"}', "strict": True},
     "function, cached": {"name": "g", "cache_control": '{"type":"ephemeral","ttl":"5m"}'},
+    "function, flat": {"name": "i", "kind": "function", "parameters": '{"type":"object"}', "description": "d"},
     "function without type": {"name": "h", "kind": "function", "parameters": "{}", "description": ""},
     "custom": {"name": "shell", "kind": "custom", "format": '{"type":"text"}'},
     "custom with a grammar": {"name": "calc", "kind": "custom"},

@@ -42,9 +42,10 @@ def test_results_reference_their_calls_by_id() -> None:
     assert result["role"] == "tool" and result["parts"][0]["tool_result"]["tool_call_id"] == "call_1"
 
 
-def test_results_without_id_reference_their_calls_by_name_and_order() -> None:
+@pytest.mark.parametrize("key", ["name", "tool_name"])
+def test_results_without_id_reference_their_calls_by_name_and_order(key: str) -> None:
     calls = [{"function": {"name": name, "arguments": "{}"}} for name in ("f", "g", "f")]
-    results = [{"role": "tool", "name": name, "content": "x"} for name in ("f", "f", "g")]
+    results = [{"role": "tool", key: name, "content": "x"} for name in ("f", "f", "g")]
     asked, *answers = read([{"role": "assistant", "tool_calls": calls}, *results])
     ids = [part["tool_call"]["id"] for part in asked["parts"]]
     assert [answer["parts"][0]["tool_result"]["tool_call_id"] for answer in answers] == [ids[0], ids[2], ids[1]]
@@ -104,10 +105,40 @@ def test_usage_is_one_arithmetic(usage: Any, expected: Any) -> None:
         ({"prompt_cache_hit_tokens": 4, "prompt_cache_miss_tokens": 6}, 4),
         ({"cached_tokens": 4}, 4),
         ({"num_cached_tokens": 4}, 4),
+        ({"cache_read_input_tokens": 4}, 4),
     ],
 )
 def test_cached_tokens_have_many_names(usage: Any, cached: int) -> None:
     assert read_usage(usage)["cache_read_tokens"] == cached
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens_details": {"cache_write_tokens": 4}},
+        {"prompt_tokens_details": {"cache_creation_tokens": 4}, "cache_creation_input_tokens": 4},
+        {"prompt_tokens_details": {"cached_creation_tokens": 4}},
+        {"cache_creation_input_tokens": 4, "cache_read_input_tokens": 0},
+    ],
+)
+def test_tokens_written_to_a_cache_have_many_names(usage: Any) -> None:
+    assert read_usage(usage)["cache_write_tokens"] == 4
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name.startswith("signed")])
+def test_a_signed_call_has_its_signature(name: str) -> None:
+    (message,) = read([{"role": "assistant", "tool_calls": [CALLS[name]]}])
+    (part,) = message["parts"]
+    assert part["signature"] == "c2ln" and part["continuation"]
+
+
+def test_a_function_without_its_object_is_a_function() -> None:
+    flat = {"type": "function", "name": "f", "parameters": {"type": "object"}}
+    body = {"messages": [], "tools": [flat]}
+    record = CODEC.read_request(body, Reading("call", "request"))
+    assert CODEC.write_request(record) == body
+    (tool,) = record["tools"]
+    assert (tool["name"], tool["kind"], tool["parameters"]) == ("f", "function", '{"type":"object"}')
 
 
 @pytest.mark.parametrize("usage", [None, {}, [], "x", {"prompt_tokens": "10"}, {"new": 1}])

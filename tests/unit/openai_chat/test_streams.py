@@ -223,6 +223,12 @@ def test_a_signature_ends_a_block_of_reasoning() -> None:
     assert [(block["text"], block["signature"]) for block in blocks] == [("a", "s1"), ("b", "s2")]
 
 
+def test_a_signature_that_is_blank_until_it_comes_is_one() -> None:
+    deltas = [detail("text", text="a", signature=""), detail("text", text="b", signature="")]
+    (block,) = message_of(*deltas, detail("text", text="", signature="s1"))["reasoning_details"]
+    assert (block["text"], block["signature"]) == ("ab", "s1")
+
+
 def test_encrypted_reasoning_is_never_joined() -> None:
     deltas = [detail("encrypted", data="YQ=="), detail("encrypted", data="Yg==")]
     assert [block["data"] for block in message_of(*deltas)["reasoning_details"]] == ["YQ==", "Yg=="]

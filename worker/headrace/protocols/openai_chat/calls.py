@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.canonical.arguments import set_text_arguments, set_value_arguments
-from headrace.canonical.fields import JSON, Const, Field, Leftover, Other, Table, is_text, spelling
+from headrace.canonical.fields import JSON, Const, Field, Leftover, Table, is_text, spelling
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import Part, ToolCall, ToolResultContent
 from headrace.errors import HeadraceError
@@ -22,7 +22,9 @@ _BESIDE = (
     Field("cache_control", "cache_control", JSON),
     Field(_SIGNATURE, "signature"),
     Field("thought_signature", "signature"),
-    Other("provider_specific_fields", "detail"),
+    # LiteLLM
+    Field("provider_specific_fields.thought_signature", "signature"),
+    Field("function.provider_specific_fields.thought_signature", "signature"),
 )
 _ID = Field("id", "tool_call.provider_id")
 _FUNCTION_FIELDS = (

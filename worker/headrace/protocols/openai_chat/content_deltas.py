@@ -18,6 +18,9 @@ _TEXT_KEYS: dict[str, str] = {
 }
 
 
+_NOTHING: tuple[Json, ...] = (None, "")
+
+
 class Element:
     """One element as it streams: its fields, and the pieces of its text."""
 
@@ -44,12 +47,13 @@ class Element:
             return False
         if pieces and self.fields.get("signature") and any(pieces):
             return False
+        # Null and "" say nothing: a signature is "" until it comes.
         mine = self.fields
         for name, value in wire.items():
-            if name != self.key and value is not None and mine.get(name) is not None and mine[name] != value:
+            if name != self.key and value not in _NOTHING and mine.get(name) not in _NOTHING and mine[name] != value:
                 return False
         for name, value in wire.items():
-            if name != self.key and mine.get(name) is None:
+            if name != self.key and (name not in mine or (value not in _NOTHING and mine[name] in _NOTHING)):
                 mine[name] = value
         if type(wire.get(self.key)) in (str, list):
             self.blank = wire[self.key] if self.blank is None else self.blank

@@ -14,7 +14,12 @@ from headrace.protocols.openai_chat.parts import TYPE_OF_MEDIA, leave, read_part
 #: Wire roles of a message that is a tool's result.
 ROLES = ("tool", "function")
 
-_RESULT = Table(Field("tool_call_id", "tool_result.tool_call_id"), Field("name", "tool_result.name"))
+_RESULT = Table(
+    Field("tool_call_id", "tool_result.tool_call_id"),
+    Field("name", "tool_result.name"),
+    # Ollama
+    Field("tool_name", "tool_result.name"),
+)
 #: What a piece of a result can hold of a part.
 _PIECE_KEYS = frozenset({"type", "text", "media", "wire_type", "cache_control", "extras", "wire"})
 

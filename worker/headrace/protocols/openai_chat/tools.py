@@ -29,6 +29,8 @@ _CUSTOM = Table(
     Field("custom.format", "format", JSON),
     *_CACHE,
 )
+#: A function without the object around it, as Responses has it: Cursor sends such, and gateways take them.
+_FLAT = Table(Const("type", "function"), *(Field(wire, name, kind) for wire, name, kind in _FUNCTION_FIELDS), *_CACHE)
 #: An element of the deprecated ``functions``.
 _LEGACY = Table(*(Field(wire, name, kind) for wire, name, kind in _FUNCTION_FIELDS))
 
@@ -64,6 +66,8 @@ def _read_tool(wire: Json, reading: Reading) -> Tool:
         reading.unknown_type("tool", None)
         return {"kind": "unknown", "config": dumps(wire), "wire": dumps({"tool": "raw"})}
     wire_type = wire.get("type")
+    if wire_type == "function" and "function" not in wire and "name" in wire:
+        return _tabled(wire, _FLAT, "function", form="flat")
     if wire_type == "function" or ("type" not in wire and "function" in wire):
         return _tabled(wire, _FUNCTION, "function")
     if wire_type == "custom":
@@ -71,9 +75,11 @@ def _read_tool(wire: Json, reading: Reading) -> Tool:
     return _server_tool(wire, wire_type, reading)
 
 
-def _tabled(wire: dict[str, Json], table: Table, kind: str) -> Tool:
+def _tabled(wire: dict[str, Json], table: Table, kind: str, form: str | None = None) -> Tool:
     tool: Tool = {"kind": kind}
     left = table.read(wire, tool)
+    if form is not None:
+        left.wire["tool"] = form
     _spell_name(tool, left)
     left.store(tool)
     return tool
@@ -107,6 +113,8 @@ def write_tool(tool: Tool) -> Json:
         tool = cast(Tool, {key: value for key, value in tool.items() if key != "name"})
     if form == "raw":
         return loads(tool["config"])
+    if form == "flat":
+        return _FLAT.write(tool, spelled)
     if form == "function":
         return _LEGACY.write(tool, spelled)
     if tool.get("kind") == "custom":
