@@ -352,6 +352,45 @@ def test_an_empty_terminal_output_takes_nothing_back(last: Any) -> None:
     assert folded.body["output"] == [final, {**CALL, "arguments": "{}"}]
 
 
+SPOKEN = {**TEXT, "text": "Hi", "annotations": [CITATION]}
+THOUGHT = {**REASONING, "summary": [{"type": "summary_text", "text": "Hm."}], "encrypted_content": "ZW5j"}
+
+
+@pytest.mark.parametrize(
+    ("known", "blank"),
+    [
+        ({**MESSAGE, "content": [SPOKEN]}, {"content": []}),
+        ({**MESSAGE, "content": [SPOKEN]}, {"content": None}),
+        ({**MESSAGE, "content": [SPOKEN]}, {"content": [TEXT]}),
+        ({**MESSAGE, "content": [SPOKEN]}, {"content": [{**SPOKEN, "annotations": []}]}),
+        (
+            {**MESSAGE, "content": [{"type": "refusal", "refusal": "No."}]},
+            {"content": [{"type": "refusal", "refusal": ""}]},
+        ),
+        (THOUGHT, {"summary": []}),
+        (THOUGHT, {"encrypted_content": None}),
+        ({**REASONING, "content": [{"type": "reasoning_text", "text": "Hm."}]}, {"content": None}),
+        ({**CALL, "arguments": '{"x":1}'}, {"arguments": ""}),
+        ({**INTERPRETER, "code": "1"}, {"code": None}),
+        ({"type": "custom_tool_call", "id": "ct", "call_id": "c", "name": "f", "input": "ls"}, {"input": ""}),
+    ],
+)
+@pytest.mark.parametrize("id_too", [True, False])
+def test_what_the_terminal_copy_of_an_item_leaves_blank_stands(known: Any, blank: Any, id_too: bool) -> None:
+    last = {key: value for key, value in {**known, **blank, "status": "completed"}.items() if id_too or key != "id"}
+    assert output(added(known), done(known), terminal(output=[last])) == [
+        {**last, **{key: known[key] for key in blank}}
+    ]
+
+
+def test_a_blank_that_was_never_filled_stays_one() -> None:
+    texts = {**MESSAGE, "content": [TEXT, TEXT]}
+    for item in (MESSAGE, CALL, REASONING, texts):
+        assert output(added(item), done(item), terminal(output=[item])) == [item]
+    other = {**MESSAGE, "content": [{"type": "refusal", "refusal": ""}]}
+    assert output(done({**MESSAGE, "content": [SPOKEN]}), terminal(output=[other])) == [other]
+
+
 def test_an_item_that_the_terminal_response_lacks_is_put_where_it_was() -> None:
     first, second, third = ({**MESSAGE, "id": name} for name in ("a", "b", "c"))
     events = [added(item, index) for index, item in enumerate((first, second, third))]

@@ -6,14 +6,15 @@ from collections import OrderedDict, deque
 from operator import attrgetter
 
 from headrace.json_text import Json, dumps
+from headrace.protocols.openai_responses.filling import filled, lacks
 from headrace.protocols.openai_responses.slots import Slot
 
 
 def merge_output(snapshot: Json, slots: list[Slot], final: bool) -> Json:
     """The output list; None where neither the snapshot nor the stream has one.
 
-    final: the snapshot is the terminal one, so its copy of an item stands; else the slot's does. Items that only
-    one of them has are kept, streamed items in their order.
+    final: the snapshot is the terminal one, so its copy of an item stands, but for what it leaves blank; else the
+    slot's does. Items that only one of them has are kept, streamed items in their order.
     """
     streamed = [slot for slot in slots if slot.touched]
     if not streamed:
@@ -22,14 +23,18 @@ def merge_output(snapshot: Json, slots: list[Slot], final: bool) -> Json:
     if type(snapshot) is not list or not snapshot:
         return [slot.build() for slot in streamed]
     if final and _is_streamed(snapshot, streamed):
-        return list(snapshot)
+        return [_final(item, slot) for item, slot in zip(snapshot, streamed, strict=True)]
     partner = _pair(snapshot, streamed)
     output = list(snapshot)
-    if not final:
-        for slot, position in zip(streamed, partner, strict=True):
-            if position is not None:
-                output[position] = slot.build()
+    for slot, position in zip(streamed, partner, strict=True):
+        if position is not None:
+            output[position] = _final(output[position], slot) if final else slot.build()
     return _insert_missing(output, streamed, partner)
+
+
+def _final(item: dict[str, Json], slot: Slot) -> dict[str, Json]:
+    """The terminal copy of a streamed item. What streamed is put together only where that is needed."""
+    return filled(item, slot.build()) if lacks(item) else item
 
 
 def _is_streamed(snapshot: list[Json], streamed: list[Slot]) -> bool:
