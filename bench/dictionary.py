@@ -3,7 +3,7 @@
 A fragment of one or two pieces repeats little within itself, but much of what every other fragment holds: field
 names, what the gateway saw of HTTP, the frame of a delta. Samples are made up here, from random words, ids and
 numbers in each protocol's own spelling; no real traffic is in them. A dictionary that was ever shipped stays as it
-is, for states may have been written with it: make a new file, and give it the next mark in `reassembly.pieces`.
+is, for states may have been written with it: make a new file, and give it the next mark in `reassembly.packing`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ import zstandard
 from headrace.capture.model import Http
 from headrace.json_text import Json
 from headrace.protocols import codec
-from headrace.reassembly.pieces import CallFacts, Fragment, Piece
+from headrace.reassembly.facts import CallFacts, Trait
+from headrace.reassembly.packing import columns_of
+from headrace.reassembly.pieces import Fragment, Pieces
 
 _BYTES = 16 << 10
 _CALLS = 240
@@ -185,7 +187,7 @@ class Maker:
         }
 
     def fragments(self, protocol: str) -> Iterator[bytes]:
-        """A call's fragments, a few pieces each, as `reassembly.pieces` packs them."""
+        """A call's fragments, a few pieces each, as `reassembly.packing` packs them."""
         provider, url = _URLS.get(protocol, ("google", None))
         headers = {"content-type": "text/event-stream; charset=utf-8", "x-request-id": self.id("req_", 32)}
         http = Http(method="POST", url=url, status=200, headers=headers)
@@ -194,15 +196,16 @@ class Maker:
         topic, partition = self._random.choice(_TOPICS), self._random.randint(0, 40)
         offset, now = self.number(10**7), 1_800_000_000_000_000 + self.number(10**9)
         separators = self._random.choice(((",", ":"), (", ", ": ")))
-        pieces: list[Piece] = []
+        trait = Trait(topic, partition, "stream", "json")
+        pieces = Pieces()
         for seq, event in enumerate(self.events(protocol)):
             payload = json.dumps(event, separators=separators, ensure_ascii=False).encode()
             offset, now = offset + self.number(40), now + self.number(90_000)
             at = now // 1000 * 1000
-            pieces.append(Piece(topic, partition, offset, at, seq, "stream", "json", payload, now))
+            pieces.add(trait, offset, at, seq, now, payload)
             if self._random.random() < 0.4:
-                yield _encode(Fragment(facts, tuple(pieces)))
-                pieces.clear()
+                yield _encode(columns_of(Fragment(facts, pieces)))
+                pieces = Pieces()
 
 
 _encode = msgspec.msgpack.Encoder().encode

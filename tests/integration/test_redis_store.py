@@ -12,7 +12,9 @@ import pytest
 import redis.asyncio as aioredis
 
 from headrace.errors import SettingsError, StoreError
-from headrace.reassembly.pieces import CallFacts, Fragment, Piece, pack, unpack
+from headrace.reassembly.facts import CallFacts, Trait
+from headrace.reassembly.packing import pack, unpack
+from headrace.reassembly.pieces import Fragment, Pieces
 from headrace.reassembly.redis_link import connect_url
 from headrace.reassembly.redis_store import RedisStore
 from headrace.reassembly.sequence import in_order
@@ -191,11 +193,10 @@ def event(seq: int) -> bytes:
 
 def streamed(start: int, count: int) -> Append:
     """A share of ``count`` real-looking pieces from number ``start`` on."""
-    pieces = [
-        Piece("raw", 0, 100 + seq, 1_783_375_763_000_000 + 20_003 * seq, seq, "stream", "json", event(seq))
-        for seq in range(start, start + count)
-    ]
-    packed = pack(Fragment(CallFacts(call_id=CALL.call_id, protocol="openai.chat"), tuple(pieces)))
+    pieces, trait = Pieces(), Trait("raw", 0, "stream", "json")
+    for seq in range(start, start + count):
+        pieces.add(trait, 100 + seq, 1_783_375_763_000_000 + 20_003 * seq, seq, None, event(seq))
+    packed = pack(Fragment(CallFacts(call_id=CALL.call_id, protocol="openai.chat"), pieces))
     return numbered(range(start, start + count), 100 + start + count - 1, first=100 + start, packed=packed)
 
 
@@ -220,10 +221,10 @@ async def test_pieces_that_came_one_by_one_are_merged_and_all_come_back(
     assert await client.llen(fragments) < 25
     answer = await one(store, msgspec.structs.replace(streamed(99, 1), hard=99))
     assert answer.outcome == "ready"
-    pieces = in_order(unpack(packed) for packed in answer.fragments)
-    assert [(piece.seq, piece.offset, piece.payload) for piece in pieces] == [
-        (seq, 100 + seq, event(seq)) for seq in range(100)
-    ]
+    pieces = in_order([unpack(packed) for packed in answer.fragments])
+    assert pieces.seqs == list(range(100))
+    assert pieces.offsets == list(range(100, 200))
+    assert pieces.payloads == [event(seq) for seq in range(100)]
 
 
 async def test_two_workers_that_merge_one_call_lose_nothing(redis_url: str, store: RedisStore, prefix: str) -> None:
@@ -237,7 +238,7 @@ async def test_two_workers_that_merge_one_call_lose_nothing(redis_url: str, stor
     answer = await one(other, msgspec.structs.replace(streamed(160, 1), hard=160))
     assert answer.outcome == "ready"
     assert len(answer.fragments) < 60
-    assert [piece.seq for piece in in_order(unpack(packed) for packed in answer.fragments)] == list(range(161))
+    assert in_order([unpack(packed) for packed in answer.fragments]).seqs == list(range(161))
     await other.aclose()
 
 

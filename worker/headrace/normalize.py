@@ -11,8 +11,8 @@ bad event gives its record and a dead letter for that event.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import msgspec
 
@@ -31,7 +31,8 @@ from headrace.json_text import Json, dumps, loads
 from headrace.protocols import codec as codec_of
 from headrace.protocols.entry_points import Codec, Folded
 from headrace.protocols.stretches import Stretch, read
-from headrace.reassembly.pieces import CallFacts, Piece
+from headrace.reassembly.facts import CallFacts
+from headrace.reassembly.pieces import Pieces
 
 
 @dataclass(slots=True)
@@ -146,18 +147,18 @@ def response(capture: Capture) -> Normalized:
         return Normalized([_http_error(capture, origin, unreadable)])
 
 
-def stream(facts: CallFacts, pieces: Sequence[Piece], *, first_ordinal: int) -> Normalized:
+def stream(facts: CallFacts, pieces: Pieces, *, first_ordinal: int) -> Normalized:
     """The pieces of one segment, in order, -> its response records.
 
     Whether a response ended is the wire's own evidence; `end` and `error` captures only say why it did not.
     """
-    streamed = [piece for piece in pieces if piece.kind == "stream"]
-    origin = _stream_origin(facts, pieces)
+    streamed = pieces.of_kind("stream")
+    origin = _stream_origin(facts, pieces, streamed)
     events = _Events()
     for run in _runs(streamed):
         events.add(_run_events(run, facts.http))
-    failure = next((piece for piece in pieces if piece.kind == "error"), None)
-    if failure is not None and not streamed:
+    failure = _failure(pieces)
+    if failure is not None and len(streamed) == 0:
         # After a response it is none itself: what failed then is the connection that had brought it.
         return Normalized([_transport_error(origin, failure)], complete=first_ordinal == 0)
     if not events.values and not events.bad:
@@ -171,40 +172,54 @@ def stream(facts: CallFacts, pieces: Sequence[Piece], *, first_ordinal: int) -> 
         record = made.records[-1]
         added.fail(record)
         if "error" not in record:
-            added.add_error(record, type="transport_error", message=failure.message or "the stream broke off")
+            message = failure.traits[0].message
+            added.add_error(record, type="transport_error", message=message or "the stream broke off")
     return made
 
 
-def silence(facts: CallFacts, pieces: Sequence[Piece]) -> Normalized:
+def silence(facts: CallFacts, pieces: Pieces) -> Normalized:
     """Pieces without a single event: the call ended, or was given up, before any answer came."""
     reading = Reading(facts.call_id, "response", tenant=facts.tenant)
     shape: CanonicalRecord = {"status": "incomplete", "status_reason": _reason(pieces), "chunk_count": 0}
-    return Normalized([_finish_response(shape, reading, _stream_origin(facts, pieces))], complete=False)
+    origin = _stream_origin(facts, pieces, pieces.of_kind("stream"))
+    return Normalized([_finish_response(shape, reading, origin)], complete=False)
 
 
-def _stream_origin(facts: CallFacts, pieces: Sequence[Piece]) -> Origin:
+def _failure(pieces: Pieces) -> Pieces | None:
+    """The first `error` of the pieces."""
+    for index, trait in enumerate(pieces.traits):
+        if trait.kind == "error":
+            return pieces.at([index])
+    return None
+
+
+def _stream_origin(facts: CallFacts, pieces: Pieces, streamed: Pieces) -> Origin:
     """Where the pieces lie; times of the wire, where it gave any."""
-    streamed = [piece for piece in pieces if piece.kind == "stream"] or pieces
-    return Origin(
-        facts,
-        _span(pieces),
-        tuple([piece.captured_at for piece in streamed if piece.captured_at is not None]),
-    )
+    timed = streamed if len(streamed) > 0 else pieces
+    captured = tuple([moment for moment in timed.captured if moment is not None])
+    return Origin(facts, _span(pieces), captured)
 
 
-def _span(pieces: Sequence[Piece]) -> tuple[Coordinates, ...]:
+def _span(pieces: Pieces) -> tuple[Coordinates, ...]:
     """The first and the last message of each partition that the pieces came from, with the partition's newest time."""
     found: dict[tuple[str, int], tuple[int, int, int]] = {}
-    place = (pieces[0].topic, pieces[0].partition)
-    span = (pieces[0].offset, pieces[0].offset, pieces[0].timestamp)
-    for piece in pieces:
-        offset, timestamp = piece.offset, piece.timestamp
-        if piece.partition != place[1] or piece.topic != place[0]:
-            found[place] = span
-            place = (piece.topic, piece.partition)
-            span = found.get(place, (offset, offset, timestamp))
-        span = (min(span[0], offset), max(span[1], offset), max(span[2], timestamp))
-    found[place] = span
+    offsets, timestamps = pieces.offsets, pieces.timestamps
+    known = pieces.traits[0]
+    first = last = offsets[0]
+    latest = timestamps[0]
+    for index, trait in enumerate(pieces.traits):
+        offset, timestamp = offsets[index], timestamps[index]
+        if trait is not known:
+            found[known.topic, known.partition] = (first, last, latest)
+            known = trait
+            first, last, latest = found.get((trait.topic, trait.partition), (offset, offset, timestamp))
+        if offset < first:
+            first = offset
+        elif offset > last:
+            last = offset
+        if timestamp > latest:
+            latest = timestamp
+    found[known.topic, known.partition] = (first, last, latest)
     spans: list[Coordinates] = []
     for (topic, partition), (first, last, latest) in sorted(found.items()):
         spans += [Coordinates(topic, partition, first, latest), Coordinates(topic, partition, last, latest)]
@@ -241,36 +256,31 @@ def _single(framed: Framed, what: str) -> dict[str, Json]:
     return body
 
 
-def _runs(pieces: Sequence[Piece]) -> list[list[Piece]]:
+def _runs(pieces: Pieces) -> list[Pieces]:
     """Neighbouring pieces of one form; byte slices on both sides of a missing number are not neighbours."""
-    if pieces and _all_json(pieces):
-        return [list(pieces)]
-    runs: list[list[Piece]] = []
-    for piece in pieces:
-        before = runs[-1][-1] if runs else None
-        if before is None or before.form != piece.form or (piece.form == "bytes" and _is_gap(before, piece)):
-            runs.append([piece])
-        else:
-            runs[-1].append(piece)
-    return runs
+    trait = pieces.trait()
+    if trait is not None and trait.form == "json":
+        return [pieces]
+    forms = [trait.form for trait in pieces.traits]
+    starts = [
+        index
+        for index in range(len(forms))
+        if index == 0 or forms[index] != forms[index - 1] or (forms[index] == "bytes" and _is_gap(pieces, index))
+    ]
+    return [pieces.at(range(start, end)) for start, end in pairwise([*starts, len(forms)])]
 
 
-def _all_json(pieces: Sequence[Piece]) -> bool:
-    for piece in pieces:  # noqa: SIM110 - a loop that mypyc makes a loop
-        if piece.form == "bytes":
-            return False
-    return True
+def _is_gap(pieces: Pieces, index: int) -> bool:
+    """Whether a number is missing before a piece."""
+    before, after = pieces.seqs[index - 1], pieces.seqs[index]
+    return before is not None and after is not None and after != before + 1
 
 
-def _is_gap(before: Piece, after: Piece) -> bool:
-    return before.seq is not None and after.seq is not None and after.seq != before.seq + 1
-
-
-def _run_events(run: Sequence[Piece], http: Http | None) -> _Events:
-    if run[0].form == "json":
+def _run_events(run: Pieces, http: Http | None) -> _Events:
+    if run.traits[0].form == "json":
         return _json_events(run)
     encoding = http.headers.get("content-encoding") if http else None
-    joined = join_pieces(piece.payload for piece in run)
+    joined = join_pieces(run.payloads)
     values = regular_streams.values_of(joined)
     if values is not None:
         return _Events(values)
@@ -280,29 +290,35 @@ def _run_events(run: Sequence[Piece], http: Http | None) -> _Events:
         return _Events(bad=[FramedEvent(joined, joined.decode("utf-8", "replace"), None, error.message)])
 
 
-def _json_events(run: Sequence[Piece]) -> _Events:
-    payloads = []
-    for piece in run:
-        if piece.direction is not None:
-            return _directed_events(run)
-        payloads.append(piece.payload)
+def _json_events(run: Pieces) -> _Events:
+    if _has_direction(run):
+        return _events_one_by_one(run)
     try:
-        return _Events(read(payloads))
+        return _Events(read(run.payloads))
     except FramingError:
-        return _directed_events(run)
+        return _events_one_by_one(run)
 
 
-def _directed_events(run: Sequence[Piece]) -> _Events:
-    """Event by event: some have a direction, or are no JSON."""
+def _has_direction(run: Pieces) -> bool:
+    known = None
+    for trait in run.traits:
+        if trait is not known:
+            if trait.direction is not None:
+                return True
+            known = trait
+    return False
+
+
+def _events_one_by_one(run: Pieces) -> _Events:
+    """Some have a direction, or are no JSON."""
     events = _Events()
-    for piece in run:
+    for trait, payload in zip(run.traits, run.payloads, strict=True):
         try:
-            value: Json = loads(piece.payload)
+            value: Json = loads(payload)
         except FramingError as error:
-            text = piece.payload.decode("utf-8", "replace")
-            events.bad.append(FramedEvent(piece.payload, text, None, error.message))
+            events.bad.append(FramedEvent(payload, payload.decode("utf-8", "replace"), None, error.message))
         else:
-            events.values.append(value if piece.direction is None else {"from": piece.direction, "frame": value})
+            events.values.append(value if trait.direction is None else {"from": trait.direction, "frame": value})
     return events
 
 
@@ -366,34 +382,38 @@ def _http_error(capture: Capture, origin: Origin, unreadable: HeadraceError) -> 
     return _finish_response(shape, Reading(capture.call_id, "response", tenant=capture.tenant), origin)
 
 
-def _transport_error(origin: Origin, failure: Piece) -> CanonicalRecord:
+def _transport_error(origin: Origin, failure: Pieces) -> CanonicalRecord:
     """A call that failed before any response: the `error` capture is all there is."""
     reading = Reading(origin.facts.call_id, "response", tenant=origin.facts.tenant)
     shape: CanonicalRecord = {"status": "failed", "error": {"type": "transport_error"}}
-    message = failure.message or failure.payload.decode("utf-8", "replace")
+    message = failure.traits[0].message or failure.payloads[0].decode("utf-8", "replace")
     if message:
         shape["error"]["message"] = message
-    if failure.captured_at is not None:
-        shape["timing"] = {"first_captured_at": failure.captured_at, "last_captured_at": failure.captured_at}
+    captured_at = failure.captured[0]
+    if captured_at is not None:
+        shape["timing"] = {"first_captured_at": captured_at, "last_captured_at": captured_at}
     return _finish_response(shape, reading, origin)
 
 
-def _reason(pieces: Sequence[Piece]) -> str:
+def _reason(pieces: Pieces) -> str:
     """Why a stream without its last event stopped: the closing capture's word, or the wire's silence."""
     reason = "no_terminal_event"
-    for piece in pieces:
-        if piece.outcome == "aborted":
+    known = None
+    for trait in pieces.traits:
+        if trait is known:
+            continue
+        known = trait
+        if trait.outcome == "aborted":
             return "aborted"
-        if piece.outcome == "timeout":
+        if trait.outcome == "timeout":
             reason = "timeout"
     return reason
 
 
-def _has_gap(pieces: Sequence[Piece]) -> bool:
+def _has_gap(pieces: Pieces) -> bool:
     """Whether numbers are missing between pieces in order; a stream may be numbered from 0 or from 1."""
     first, last, count = 0, 0, 0
-    for piece in pieces:
-        seq = piece.seq
+    for seq in pieces.seqs:
         if seq is not None:
             first, last, count = (first if count else seq), seq, count + 1
     return count > 0 and (first > 1 or last - first + 1 != count)

@@ -23,7 +23,7 @@ from headrace.capture.model import Inbound
 from headrace.capture.model import Source as Coordinates
 from headrace.capture.redaction import redact_bytes, redact_headers
 from headrace.errors import HeadraceError
-from headrace.reassembly.pieces import CallFacts
+from headrace.reassembly.facts import CallFacts
 
 SCHEMA_VERSION = "1.0.0"
 NORMALIZER = f"headrace/{__version__}"

@@ -22,7 +22,7 @@ from headrace.pipeline import emission, letters
 from headrace.pipeline.batch import Batch
 from headrace.pipeline.intake import Intake, Share
 from headrace.pipeline.offers import Offer, Offers, Patience
-from headrace.reassembly.pieces import unpack
+from headrace.reassembly.packing import unpack
 from headrace.reassembly.store import UNIT, Answer, Append, Close, Position, StateKey, Store
 
 __all__ = ["Batch", "Patience", "Pipeline"]

@@ -11,8 +11,10 @@ from headrace.pipeline import letters
 from headrace.pipeline.batch import Batch
 from headrace.pipeline.intake import Share
 from headrace.pipeline.offers import Offer
-from headrace.reassembly.pieces import CallFacts, Fragment, Piece, pack, unpack
-from headrace.reassembly.sequence import facts_of, in_order, is_step, reach_of
+from headrace.reassembly.facts import CallFacts
+from headrace.reassembly.packing import pack, unpack
+from headrace.reassembly.pieces import Fragment, Pieces, facts_of
+from headrace.reassembly.sequence import in_order, reaches
 from headrace.reassembly.store import Answer, Close
 
 
@@ -43,11 +45,11 @@ def emit(answer: Answer, fragments: Sequence[Fragment], batch: Batch, *, index: 
     pieces, leftover = _segment(in_order(fragments), answer)
     batch.duplicates += sum(len(fragment.pieces) for fragment in fragments) - len(pieces) - len(leftover)
     made = normalize.Normalized(complete=False)
-    if pieces:
+    if len(pieces) > 0:
         made = _guarded(lambda: normalize.stream(facts, pieces, first_ordinal=answer.emitted), pieces, facts)
     says_nothing = not made.records and not made.dead_letters
     is_first = answer.emitted == 0 and answer.through < 0
-    if says_nothing and pieces and is_first and not answer.final:
+    if says_nothing and len(pieces) > 0 and is_first and not answer.final:
         made = normalize.silence(facts, pieces)
     elif says_nothing:
         # What follows the end of a response: an `end`, a terminator, a keep-alive.
@@ -56,16 +58,13 @@ def emit(answer: Answer, fragments: Sequence[Fragment], batch: Batch, *, index: 
         # Not a further response, only what came after the end of the last one.
         made = normalize.Normalized(dead_letters=[_too_late(pieces, facts, answer)])
     batch.take(made, index)
-    if answer.numbered:
-        reaches = [piece.seq for piece in pieces if piece.seq is not None]
-    else:
-        reaches = [reach_of(piece) for piece in pieces if is_step(piece, numbered=False)]
+    through = max(reaches(pieces, numbered=answer.numbered), default=-1)
     batch.closes.append(
         Close(
             key=answer.key,
-            through=max(reaches, default=answer.through),
+            through=answer.through if through < 0 else through,
             emitted=answer.emitted + len(made.records),
-            leftover=pack(Fragment(facts, leftover)) if leftover else None,
+            leftover=pack(Fragment(facts, leftover)) if len(leftover) > 0 else None,
             final=index < 0 or answer.final,
             claim=answer.claim,
         )
@@ -87,12 +86,12 @@ def _take_body(share: Share, answer: Answer, batch: Batch) -> None:
     fragments = [unpack(packed) for packed in answer.fragments]
     waiting = in_order(fragments)
     batch.duplicates += sum(len(fragment.pieces) for fragment in fragments) - len(waiting)
-    if waiting:
+    if len(waiting) > 0:
         batch.dead_letters.append((share.index, _too_late(waiting, share.facts, answer)))
     batch.closes.append(Close(key=share.key, through=-1, emitted=1, final=True, claim=answer.claim))
 
 
-def _too_late(pieces: Sequence[Piece], facts: CallFacts, answer: Answer) -> DeadLetter:
+def _too_late(pieces: Pieces, facts: CallFacts, answer: Answer) -> DeadLetter:
     """Pieces that no record can hold any more: a whole body is the record, or what they belong to is out."""
     if answer.body:
         return letters.already_recorded(pieces, facts, source="a whole body")
@@ -100,25 +99,25 @@ def _too_late(pieces: Sequence[Piece], facts: CallFacts, answer: Answer) -> Dead
 
 
 def _take_pieces(share: Share, offer: Offer, answer: Answer, batch: Batch) -> None:
-    pieces = offer.pieces
-    late = _late_pieces(pieces, answer)
+    assert offer.fragment is not None
+    own = offer.fragment
+    pieces = own.pieces
+    late = _late_places(pieces, answer)
     if late:
-        batch.dead_letters.append((share.index, _too_late(late, share.facts, answer)))
+        batch.dead_letters.append((share.index, _too_late(pieces.at(late), share.facts, answer)))
     if answer.outcome == "ready":
-        lost = {id(piece) for piece in late}
-        own = Fragment(share.facts, tuple([piece for piece in pieces if id(piece) not in lost] if late else pieces))
+        if late:
+            own = Fragment(share.facts, pieces.without(late))
         # Most often the share's own fragment is the last of those that the store held.
         held = [unpack(packed) for packed in answer.fragments if late or packed != offer.append.packed]
         emit(answer, [*held, own], batch, index=share.index)
-    elif answer.outcome == "duplicate" or (answer.body and all(piece.kind == "end" for piece in pieces)):
+    elif answer.outcome == "duplicate" or (answer.body and all(trait.kind == "end" for trait in pieces.traits)):
         batch.duplicates += len(pieces) - len(late)
     else:
         batch.waiting[answer.key] = answer.emitted
 
 
-def _guarded(
-    read: Callable[[], normalize.Normalized], pieces: Sequence[Piece], facts: CallFacts
-) -> normalize.Normalized:
+def _guarded(read: Callable[[], normalize.Normalized], pieces: Pieces, facts: CallFacts) -> normalize.Normalized:
     """Run a normalization; whatever it raises becomes a dead letter with the bytes, and the batch goes on."""
     try:
         return read()
@@ -128,36 +127,31 @@ def _guarded(
         return normalize.Normalized(dead_letters=[letters.fault(fault, pieces, facts)])
 
 
-def _segment(pieces: Sequence[Piece], answer: Answer) -> tuple[list[Piece], tuple[Piece, ...]]:
+def _segment(pieces: Pieces, answer: Answer) -> tuple[Pieces, Pieces]:
     """The pieces of the segment that is ready, and those past it."""
-    if answer.through < 0 and answer.limit < 0:
-        return list(pieces), ()
-    segment: list[Piece] = []
-    leftover: list[Piece] = []
-    for piece in pieces:
-        reach, placed = reach_of(piece), is_step(piece, numbered=answer.numbered)
-        if placed and reach <= answer.through:
+    through, limit = answer.through, answer.limit
+    if through < 0 and limit < 0:
+        return pieces, Pieces()
+    segment: list[int] = []
+    leftover: list[int] = []
+    for index, step in enumerate(reaches(pieces, numbered=answer.numbered)):
+        if 0 <= step <= through:
             continue
-        past = placed and 0 <= answer.limit < reach
-        (leftover if past else segment).append(piece)
-    return segment, tuple(leftover)
+        (leftover if 0 <= limit < step else segment).append(index)
+    return pieces.at(segment), pieces.at(leftover)
 
 
-def _late_pieces(pieces: Sequence[Piece], answer: Answer) -> list[Piece]:
-    if answer.late or (answer.final and answer.outcome == "duplicate"):
-        return [piece for piece in pieces if _is_late(piece, answer)]
-    return []
-
-
-def _is_late(piece: Piece, answer: Answer) -> bool:
-    """Whether a piece came too late for any segment: in a gap of an emitted one, or after the final one."""
+def _late_places(pieces: Pieces, answer: Answer) -> list[int]:
+    """The indexes of pieces that came too late for any segment: in a gap of an emitted one, or after the final one."""
     closed = answer.final and answer.outcome == "duplicate"
-    if not is_step(piece, numbered=answer.numbered):
-        # Nothing tells whether it was in what was emitted: better a dead letter too many than a piece that vanishes.
-        return closed and piece.kind != "end"
-    if piece.kind == "end":
-        return False
-    reach = reach_of(piece)
-    if closed and reach > answer.through:
-        return True
-    return any(first <= reach <= last for first, last in answer.late)
+    if not answer.late and not closed:
+        return []
+    late: list[int] = []
+    for index, step in enumerate(reaches(pieces, numbered=answer.numbered)):
+        if pieces.traits[index].kind == "end":
+            continue
+        # Of what is no step nothing tells whether it was in what was emitted: better a dead letter too many than a
+        # piece that vanishes.
+        if (closed and not 0 <= step <= answer.through) or any(first <= step <= last for first, last in answer.late):
+            late.append(index)
+    return late

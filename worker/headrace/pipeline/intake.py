@@ -17,7 +17,8 @@ from headrace.capture.model import Source as Coordinates
 from headrace.errors import HeadraceError
 from headrace.pipeline import letters
 from headrace.pipeline.batch import Batch
-from headrace.reassembly.pieces import CallFacts, Piece
+from headrace.reassembly.facts import CallFacts, Trait
+from headrace.reassembly.pieces import Pieces
 from headrace.reassembly.store import StateKey
 
 
@@ -27,14 +28,34 @@ class Share:
 
     body: the capture of a whole body, the share's only piece. index: place of its last message in the batch; it
     orders what the batch emits. said: what the last message read by `envelope.read_event` said of the call.
+    events: the trait of such messages by their direction.
     """
 
     key: StateKey
     facts: CallFacts
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: Pieces = field(default_factory=Pieces)
     index: int = 0
     body: Capture | None = None
     said: Any = None
+    events: dict[str | None, Trait] = field(default_factory=dict)
+
+    def add(self, capture: Capture, index: int) -> None:
+        """Add a capture's piece; ``index``: the place of its message in the batch."""
+        at, pieces = capture.source, self.pieces
+        trait = Trait(
+            at.topic,
+            at.partition,
+            capture.kind,
+            capture.form,
+            capture.direction,
+            capture.count,
+            capture.outcome,
+            capture.message,
+        )
+        if pieces.traits and pieces.traits[-1] == trait:
+            trait = pieces.traits[-1]
+        pieces.add(trait, at.offset, at.timestamp, capture.seq, capture.captured_at, capture.payload)
+        self.index = index
 
 
 class Intake:
@@ -99,23 +120,11 @@ class _Gathered:
             # Many calls say the same of HTTP. One copy stays near the processor; each call's own would not.
             said.http = self._http.setdefault(bytes(said.http), said.http)
             share.said = said
-        share.pieces.append(
-            Piece(
-                source.topic,
-                source.partition,
-                source.offset,
-                source.timestamp,
-                event.seq,
-                "stream",
-                "json",
-                event.payload,
-                event.captured_at,
-                None,
-                None,
-                None,
-                event.direction,
-            )
-        )
+        trait = share.events.get(event.direction)
+        if trait is None:
+            trait = Trait(source.topic, source.partition, "stream", "json", event.direction)
+            share.events[event.direction] = trait
+        share.pieces.add(trait, source.offset, source.timestamp, event.seq, event.captured_at, event.payload)
         share.index = index
         return True
 
@@ -123,12 +132,11 @@ class _Gathered:
         """Add a capture of any kind."""
         facts = normalize.facts_of_capture(capture)
         if capture.kind in ("request", "response"):
-            key = StateKey(facts.tenant or "", facts.call_id, capture.kind)
-            self.shares.append(Share(key, facts, [_piece(capture)], index, capture))
-            return
-        share = self._stream(facts, capture.source)
-        share.pieces.append(_piece(capture))
-        share.index = index
+            share = Share(StateKey(facts.tenant or "", facts.call_id, capture.kind), facts, body=capture)
+            self.shares.append(share)
+        else:
+            share = self._stream(facts, capture.source)
+        share.add(capture, index)
 
     def _stream(self, facts: CallFacts, source: Coordinates) -> Share:
         """The share of a call's stream, which the facts are added to."""
@@ -140,22 +148,3 @@ class _Gathered:
         elif share.facts != facts:
             share.facts = share.facts.merged(facts)
         return share
-
-
-def _piece(capture: Capture) -> Piece:
-    at = capture.source
-    return Piece(
-        topic=at.topic,
-        partition=at.partition,
-        offset=at.offset,
-        timestamp=at.timestamp,
-        seq=capture.seq,
-        kind=capture.kind,
-        form=capture.form,
-        payload=capture.payload,
-        captured_at=capture.captured_at,
-        count=capture.count,
-        outcome=capture.outcome,
-        message=capture.message,
-        direction=capture.direction,
-    )

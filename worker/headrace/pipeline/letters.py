@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from headrace import records
 from headrace.canonical.shape import DeadLetter
 from headrace.capture.model import Source as Coordinates
 from headrace.errors import HeadraceError
-from headrace.reassembly.pieces import CallFacts, Piece
+from headrace.reassembly.facts import CallFacts
+from headrace.reassembly.pieces import Pieces
 
 
 def place_of(source: Coordinates) -> str:
@@ -16,47 +15,49 @@ def place_of(source: Coordinates) -> str:
     return f"{source.topic}/{source.partition}@{source.offset}"
 
 
-def late(pieces: Sequence[Piece], facts: CallFacts) -> DeadLetter:
+def late(pieces: Pieces, facts: CallFacts) -> DeadLetter:
     """Pieces whose call was closed before they came."""
     error = HeadraceError(
         "pieces came after their call was closed",
         code="late_chunk",
-        place=_place(pieces[0]),
+        place=_place(pieces),
         fix="raise the idle time if the producer pauses that long",
     )
     return unreadable(error, pieces, facts)
 
 
-def already_recorded(pieces: Sequence[Piece], facts: CallFacts, *, source: str) -> DeadLetter:
+def already_recorded(pieces: Pieces, facts: CallFacts, *, source: str) -> DeadLetter:
     """What came both as a stream and as a whole body. source: what the record was made of."""
     error = HeadraceError(
         f"the call's response was recorded from {source}",
         code="already_recorded",
-        place=_place(pieces[0]),
+        place=_place(pieces),
         fix="send the stream or the whole body, not both",
     )
     return unreadable(error, pieces, facts)
 
 
-def fault(raised: Exception, pieces: Sequence[Piece], facts: CallFacts) -> DeadLetter:
+def fault(raised: Exception, pieces: Pieces, facts: CallFacts) -> DeadLetter:
     """Pieces that our own code could not deal with."""
-    ours = raised if isinstance(raised, HeadraceError) else records.unexpected(raised, _place(pieces[0]))
+    ours = raised if isinstance(raised, HeadraceError) else records.unexpected(raised, _place(pieces))
     return unreadable(ours, pieces, facts, raised)
 
 
 def unreadable(
-    error: HeadraceError, pieces: Sequence[Piece], facts: CallFacts, cause: BaseException | None = None
+    error: HeadraceError, pieces: Pieces, facts: CallFacts, cause: BaseException | None = None
 ) -> DeadLetter:
     """Pieces with their bytes: JSON events a line each, slices as they were cut; of an `error` its message."""
-    separator = b"\n" if pieces[0].form == "json" else b""
-    value = separator.join([piece.payload or (piece.message or "").encode() for piece in pieces])
-    return records.dead_letter(error, [coordinates(piece) for piece in pieces], value, facts=facts, cause=cause)
+    separator = b"\n" if pieces.traits[0].form == "json" else b""
+    pairs = zip(pieces.payloads, pieces.traits, strict=True)
+    value = separator.join([payload or (trait.message or "").encode() for payload, trait in pairs])
+    return records.dead_letter(error, coordinates(pieces), value, facts=facts, cause=cause)
 
 
-def coordinates(piece: Piece) -> Coordinates:
-    """Where a piece lies."""
-    return Coordinates(piece.topic, piece.partition, piece.offset, piece.timestamp)
+def coordinates(pieces: Pieces) -> list[Coordinates]:
+    """Where pieces lie."""
+    places = zip(pieces.traits, pieces.offsets, pieces.timestamps, strict=True)
+    return [Coordinates(trait.topic, trait.partition, offset, timestamp) for trait, offset, timestamp in places]
 
 
-def _place(piece: Piece) -> str:
-    return place_of(coordinates(piece))
+def _place(pieces: Pieces) -> str:
+    return place_of(coordinates(pieces)[0])

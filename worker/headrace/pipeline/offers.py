@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from headrace.pipeline.batch import Batch
 from headrace.pipeline.intake import Share
-from headrace.reassembly.pieces import SIGN_HARD, SIGN_SOFT, Fragment, Piece, pack
-from headrace.reassembly.sequence import any_numbered, intervals, is_step, ordered, reach_of
+from headrace.reassembly.packing import pack
+from headrace.reassembly.pieces import SIGN_HARD, SIGN_SOFT, Fragment, Pieces
+from headrace.reassembly.sequence import any_numbered, intervals, ordered, reaches
 from headrace.reassembly.signs import Signs, ends_alone
 from headrace.reassembly.store import UNIT, Append, Position
 
@@ -35,10 +35,6 @@ class Offer:
     append: Append
     fragment: Fragment | None = None
 
-    @property
-    def pieces(self) -> tuple[Piece, ...]:
-        return self.fragment.pieces if self.fragment else ()
-
     def give_pieces(self) -> Append:
         """The append again, pieces and all: for a store that must keep them."""
         packed = pack(self.fragment) if self.fragment else None
@@ -55,23 +51,21 @@ class Offers:
 
     def of(self, share: Share, batch: Batch) -> Offer:
         """The share's offer; repeated pieces are counted in the batch."""
-        last = share.pieces[-1]
-        latest = last.timestamp
-        for piece in share.pieces:
-            latest = max(latest, piece.timestamp)
-        position = Position(last.topic, last.partition, last.offset)
+        pieces = share.pieces
+        last = pieces.traits[-1]
+        position = Position(last.topic, last.partition, pieces.offsets[-1])
         if share.body is not None:
             ends, packed, fragment = _UNIT, None, None
         else:
-            fragment = Fragment(share.facts, tuple(ordered(share.pieces)))
-            batch.duplicates += len(share.pieces) - len(fragment.pieces)
+            fragment = Fragment(share.facts, ordered(pieces))
+            batch.duplicates += len(pieces) - len(fragment.pieces)
             ends = self._ends(share, fragment.pieces)
             packed = None if ends.whole else pack(fragment)
         append = Append(
             key=share.key,
             position=position,
-            first_offset=share.pieces[0].offset,
-            last_seen=latest,
+            first_offset=pieces.offsets[0],
+            last_seen=_latest(pieces),
             idle=self._patience.idle,
             grace=self._patience.grace,
             packed=packed,
@@ -86,10 +80,11 @@ class Offers:
         )
         return Offer(append, fragment)
 
-    def _ends(self, share: Share, pieces: Sequence[Piece]) -> _Ends:
+    def _ends(self, share: Share, pieces: Pieces) -> _Ends:
         """Where the share reaches to, and what it says of the stream's end."""
         numbered = any_numbered(pieces)
-        ends = _reach(pieces, numbered)
+        steps = reaches(pieces, numbered=numbered)
+        ends = _reach(pieces, steps, numbered)
         final = ends.count
         # All of a stream at once, as most are where batches are large: nothing hangs on the signs in it.
         unbroken = ends.seqs == ((0, ends.last),)
@@ -98,14 +93,14 @@ class Offers:
                 ends.whole = True
                 return ends
         elif unbroken or not numbered:
-            step = _last_step(pieces, numbered)
-            if step is not None and ends_alone(share.facts.protocol, step):
+            step = _last_step(steps)
+            if step >= 0 and ends_alone(share.facts.protocol, pieces, step):
                 ends.hard, ends.whole = ends.last, True
                 return ends
         marks = self.signs.marks(share.key, share.facts.protocol, pieces)
-        for piece, mark in zip(pieces, marks, strict=True):
-            if mark == SIGN_HARD and is_step(piece, numbered=numbered):
-                ends.hard = max(ends.hard, reach_of(piece))
+        for step, mark in zip(steps, marks, strict=True):
+            if mark == SIGN_HARD and step > ends.hard:
+                ends.hard = step
         ends.soft = SIGN_SOFT in marks
         if numbered:
             ends.whole = unbroken and final is None and ends.hard == ends.last
@@ -131,36 +126,51 @@ class _Ends:
 _UNIT = _Ends(last=UNIT, hard=UNIT, whole=True)
 
 
-def _reach(pieces: Sequence[Piece], numbered: bool) -> _Ends:
+def _reach(pieces: Pieces, steps: list[int], numbered: bool) -> _Ends:
     """How far the pieces go, without what their signs say."""
     ends = _Ends()
-    seqs: list[int] = []
-    for piece in pieces:
-        seq = piece.seq
-        if seq is not None:
-            seqs.append(seq)
-        elif piece.kind != "stream":
+    plain = None
+    for trait, seq in zip(pieces.traits, pieces.seqs, strict=True):
+        if trait is plain:
+            continue
+        if trait.kind == "stream":
+            plain = trait
+        elif seq is None:
             ends.ended = True
-        count = piece.count
+        count = trait.count
         if count is not None and (ends.count is None or count > ends.count):
             ends.count = count
-        if not numbered and is_step(piece, numbered=False):
-            ends.last = max(ends.last, piece.offset)
+    for step in steps:
+        if step > ends.last:
+            ends.last = step
     if numbered:
-        ends.last = max(seqs)
+        seqs = [step for step in steps if step >= 0]
         ends.seqs = tuple(intervals(seqs))
-        if len(seqs) < len(pieces):
+        if len(seqs) < len(steps):
             ends.loose = _loose(pieces)
     return ends
 
 
-def _last_step(pieces: Sequence[Piece], numbered: bool) -> Piece | None:
-    for piece in reversed(pieces):
-        if is_step(piece, numbered=numbered):
-            return piece
-    return None
+def _last_step(steps: list[int]) -> int:
+    """The index of the last piece that is a step; -1 when none is."""
+    for index in range(len(steps) - 1, -1, -1):
+        if steps[index] >= 0:
+            return index
+    return -1
 
 
-def _loose(pieces: Sequence[Piece]) -> int:
+def _loose(pieces: Pieces) -> int:
     """The highest offset of pieces without a number, their `end` left out."""
-    return max([piece.offset for piece in pieces if is_step(piece, numbered=False) and piece.seq is None], default=-1)
+    loose = -1
+    for index, trait in enumerate(pieces.traits):
+        if pieces.seqs[index] is None and trait.kind != "end":
+            loose = max(loose, pieces.offsets[index])
+    return loose
+
+
+def _latest(pieces: Pieces) -> int:
+    latest = pieces.timestamps[0]
+    for timestamp in pieces.timestamps:
+        if timestamp > latest:
+            latest = timestamp
+    return latest

@@ -1,124 +1,118 @@
-"""Stream pieces and the compressed fragments that state is made of.
+"""Stream pieces, and the fragments that state is made of.
 
 State per call is the raw pieces themselves, never a half-folded object: it is exact, keeps events nobody
 knows yet, and survives a deploy of new code (design section 5).
 
-A piece is one `stream`, `end` or `error` capture of a call. A fragment is all pieces of one call that one
-polled batch held, packed together. Packed form: one byte that names a dictionary of this package, then the msgpack of
-(call facts, pieces), compressed with it by zstd. A fragment of one piece is small, and like most others of its
-protocol: with the dictionary it shrinks to less than half of what it does without, in a quarter of the time.
+There are many pieces, and most are like the one before. So they are held as columns, and what works on them walks
+a column at a time; no object is made for a piece.
 """
 
 from __future__ import annotations
 
-from importlib import resources
+from collections.abc import Sequence
+from typing import final
 
-import msgspec
-import zstandard
-
-from headrace.capture.model import Http
+from headrace.reassembly.facts import CallFacts, Trait
 
 #: A piece that carries its protocol's last event ("hard"), or one after which only trailers come ("soft").
 SIGN_NONE, SIGN_SOFT, SIGN_HARD = 0, 1, 2
 
 
-class Piece(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One piece of a call's stream.
+@final
+class Pieces:
+    """Pieces of one call's stream, as columns: of each piece the value at its index.
 
-    seq: the producer's number, or None; then (topic, partition, offset) orders the pieces.
-    kind: "stream", "end" or "error". form: "json" (payload is one event) or "bytes" (a slice of the body).
-    captured_at: microseconds since the epoch or None. count, outcome, message: of "end" and "error" pieces.
-    direction: Live only.
+    traits: where it lies and of what sort it is; pieces that are alike mostly have the same object. offsets,
+    timestamps: of its message, the time in microseconds. seqs: the producer's number, or None; then (topic, partition,
+    offset) orders the pieces. captured: microseconds since the epoch or None. payloads: one event, or a slice of the
+    body.
     """
 
-    topic: str
-    partition: int
-    offset: int
-    timestamp: int
-    seq: int | None
-    kind: str
-    form: str
-    payload: bytes
-    captured_at: int | None = None
-    count: int | None = None
-    outcome: str | None = None
-    message: str | None = None
-    direction: str | None = None
+    __slots__ = ("captured", "offsets", "payloads", "seqs", "timestamps", "traits")
 
-    @property
-    def order(self) -> tuple[int, str, int, int]:
-        """Sort key: by sequence number where there is one, else by log position."""
-        return (self.seq if self.seq is not None else -1, self.topic, self.partition, self.offset)
+    def __init__(self) -> None:
+        self.traits: list[Trait] = []
+        self.offsets: list[int] = []
+        self.timestamps: list[int] = []
+        self.seqs: list[int | None] = []
+        self.captured: list[int | None] = []
+        self.payloads: list[bytes] = []
 
+    def __len__(self) -> int:
+        return len(self.offsets)
 
-class CallFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """What the captures said of the call itself, kept once a fragment. The first known value of a fact wins."""
+    def add(
+        self, trait: Trait, offset: int, timestamp: int, seq: int | None, captured: int | None, payload: bytes
+    ) -> None:
+        """Add one piece."""
+        self.traits.append(trait)
+        self.offsets.append(offset)
+        self.timestamps.append(timestamp)
+        self.seqs.append(seq)
+        self.captured.append(captured)
+        self.payloads.append(payload)
 
-    call_id: str
-    protocol: str | None = None
-    provider: str | None = None
-    task_id: str | None = None
-    request_version: str | None = None
-    tenant: str | None = None
-    http: Http | None = None
-    origin: str | None = None
-    side: str | None = None
-    attempt: int | None = None
-    truncated: bool | None = None
-    fidelity: str | None = None
+    def extend(self, more: Pieces) -> None:
+        """Add pieces after these."""
+        self.traits += more.traits
+        self.offsets += more.offsets
+        self.timestamps += more.timestamps
+        self.seqs += more.seqs
+        self.captured += more.captured
+        self.payloads += more.payloads
 
-    def merged(self, other: CallFacts) -> CallFacts:
-        """These facts, with the gaps filled from ``other``."""
-        if self == other:
+    def at(self, indexes: Sequence[int]) -> Pieces:
+        """The pieces at these indexes, in this order."""
+        taken = Pieces()
+        for index in indexes:
+            taken.add(
+                self.traits[index],
+                self.offsets[index],
+                self.timestamps[index],
+                self.seqs[index],
+                self.captured[index],
+                self.payloads[index],
+            )
+        return taken
+
+    def without(self, indexes: Sequence[int]) -> Pieces:
+        """The pieces but those at these indexes."""
+        left_out = set(indexes)
+        return self.at([index for index in range(len(self)) if index not in left_out])
+
+    def trait(self) -> Trait | None:
+        """The trait that all pieces have; None when they differ, or when there are none."""
+        traits = self.traits
+        if not traits:
+            return None
+        first = traits[0]
+        for trait in traits:
+            if trait is not first and trait != first:
+                return None
+        return first
+
+    def of_kind(self, kind: str) -> Pieces:
+        """The pieces of a kind; these themselves when all are."""
+        trait = self.trait()
+        if trait is not None and trait.kind == kind:
             return self
-        gaps = {
-            name: getattr(other, name)
-            for name in self.__struct_fields__
-            if getattr(self, name) is None and getattr(other, name) is not None
-        }
-        return msgspec.structs.replace(self, **gaps) if gaps else self
+        return self.at([index for index, trait in enumerate(self.traits) if trait.kind == kind])
 
 
-class Fragment(msgspec.Struct, frozen=True, array_like=True, gc=False):
+@final
+class Fragment:
     """The pieces of one call that one batch held, with what the captures said of the call."""
 
-    facts: CallFacts
-    pieces: tuple[Piece, ...]
+    __slots__ = ("facts", "pieces")
+
+    def __init__(self, facts: CallFacts, pieces: Pieces) -> None:
+        self.facts = facts
+        self.pieces = pieces
 
 
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Fragment).decode
-
-
-def _dictionary(number: int) -> zstandard.ZstdCompressionDict:
-    """A dictionary of this package (``python -m bench.dictionary`` makes new ones)."""
-    folder = resources.files("headrace.reassembly") / "dictionaries"
-    return zstandard.ZstdCompressionDict((folder / f"{number}.zdict").read_bytes())
-
-
-_NEWEST = 1
-_MARK = bytes([_NEWEST])
-#: Whatever a state may still be held in.
-_decompressors = {bytes([each]): zstandard.ZstdDecompressor(dict_data=_dictionary(each)) for each in (_NEWEST,)}
-
-
-def _compressor() -> zstandard.ZstdCompressor:
-    dictionary = _dictionary(_NEWEST)
-    dictionary.precompute_compress(level=1)
-    return zstandard.ZstdCompressor(level=1, dict_data=dictionary, write_dict_id=False)
-
-
-_compress = _compressor().compress
-
-
-def pack(fragment: Fragment) -> bytes:
-    """Fragment -> bytes for a store."""
-    return _MARK + _compress(_encode(fragment))
-
-
-def unpack(packed: bytes) -> Fragment:
-    """Bytes from a store -> fragment; raises msgspec.DecodeError or zstandard.ZstdError on foreign bytes."""
-    decompressor = _decompressors.get(packed[:1])
-    if decompressor is None:
-        raise msgspec.DecodeError(f"a fragment of a newer worker: it names dictionary {packed[:1].hex()}")
-    return _decode(decompressor.decompress(packed[1:]))
+def facts_of(fragments: Sequence[Fragment]) -> CallFacts:
+    """The call's facts over all its fragments."""
+    facts = fragments[0].facts
+    for fragment in fragments[1:]:
+        facts = facts.merged(fragment.facts)
+    return facts

@@ -35,10 +35,11 @@ import msgspec
 import zstandard
 
 from headrace.errors import SettingsError, StoreError
-from headrace.reassembly.pieces import Fragment, pack, unpack
+from headrace.reassembly.packing import pack, unpack
+from headrace.reassembly.pieces import Fragment, facts_of
 from headrace.reassembly.redis_link import Client, Command, RedisLink, connect_url
 from headrace.reassembly.redis_reply import Header, answer_of, read_header
-from headrace.reassembly.sequence import facts_of, in_order
+from headrace.reassembly.sequence import in_order
 from headrace.reassembly.state import CLAIMED, CLOSED, is_committed, source_of
 from headrace.reassembly.store import Answer, Append, Close, Position, StateKey
 
@@ -363,7 +364,7 @@ def _merged(small: Sequence[bytes]) -> bytes | None:
         fragments = [unpack(packed) for packed in small]
     except (msgspec.MsgspecError, zstandard.ZstdError):
         return None
-    return pack(Fragment(facts_of(fragments), tuple(in_order(fragments))))
+    return pack(Fragment(facts_of(fragments), in_order(fragments)))
 
 
 _SPECIAL = re.compile(r"[^\w.:-]", re.ASCII)

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from headrace.protocols import PROTOCOLS, codec
-from headrace.reassembly.pieces import SIGN_HARD, SIGN_NONE, SIGN_SOFT, Piece
+from headrace.reassembly.pieces import SIGN_HARD, SIGN_NONE, SIGN_SOFT, Pieces
 from headrace.reassembly.store import StateKey
 
 #: An open event is remembered up to this size; a terminal event names its type at its start.
@@ -27,12 +27,22 @@ def sign_of(protocol: str | None, payload: bytes) -> int:
     """The sign in one JSON event or in a text slice; all protocols are asked when it is not known which."""
     if protocol is not None:
         return codec(protocol).sign(payload)
-    return max(codec(known).sign(payload) for known in PROTOCOLS)
+    return max([codec(known).sign(payload) for known in PROTOCOLS])
 
 
-def ends_alone(protocol: str | None, piece: Piece) -> bool:
+def _event_signs(protocol: str | None, events: Sequence[bytes]) -> list[int]:
+    """`sign_of` each JSON event."""
+    if protocol is None:
+        return [sign_of(None, event) for event in events]
+    sign = codec(protocol).sign
+    return [sign(event) for event in events]
+
+
+def ends_alone(protocol: str | None, pieces: Pieces, index: int) -> bool:
     """Whether a piece that needs no neighbours to be read, a JSON event, ends its stream."""
-    return piece.kind == "stream" and piece.form == "json" and sign_of(protocol, piece.payload) == SIGN_HARD
+    trait = pieces.traits[index]
+    is_event = trait.kind == "stream" and trait.form == "json"
+    return is_event and sign_of(protocol, pieces.payloads[index]) == SIGN_HARD
 
 
 def _slice_sign(protocol: str | None, event: bytes) -> int:
@@ -61,23 +71,26 @@ class Signs:
         #: (number of the last slice or -1, the event that is open after it)
         self._tails: OrderedDict[StateKey, tuple[int, bytes]] = OrderedDict()
 
-    def marks(self, key: StateKey, protocol: str | None, pieces: Sequence[Piece]) -> list[int]:
+    def marks(self, key: StateKey, protocol: str | None, pieces: Pieces) -> list[int]:
         """The sign of each piece; pieces are one share, in order."""
+        trait = pieces.trait()
+        if trait is not None and trait.kind == "stream" and trait.form == "json":
+            return _event_signs(protocol, pieces.payloads)
         marks: list[int] = []
         known = open_event = self._tails.get(key, (-1, b""))
-        for piece in pieces:
-            if piece.kind != "stream":
+        for trait, seq, payload in zip(pieces.traits, pieces.seqs, pieces.payloads, strict=True):
+            if trait.kind != "stream":
                 marks.append(SIGN_NONE)
-            elif piece.form == "json":
-                marks.append(sign_of(protocol, piece.payload))
+            elif trait.form == "json":
+                marks.append(sign_of(protocol, payload))
             else:
                 after, tail = open_event
-                joins = piece.seq is None or piece.seq == after + 1
-                tail = _last_event(tail + piece.payload if joins else piece.payload)
+                joins = seq is None or seq == after + 1
+                tail = _last_event(tail + payload if joins else payload)
                 marks.append(_slice_sign(protocol, tail))
                 if len(tail) > _TAIL_HEAD + _TAIL_END:
                     tail = tail[:_TAIL_HEAD] + tail[-_TAIL_END:]
-                open_event = (piece.seq if piece.seq is not None else -1, tail)
+                open_event = (seq if seq is not None else -1, tail)
         if open_event is not known:
             self._remember(key, open_event)
         return marks
