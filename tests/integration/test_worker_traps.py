@@ -346,7 +346,7 @@ async def test_c20_a_reply_that_nobody_waited_for_never_reaches_the_next_command
     commands = [tuple(command["cmd"].split()) for command in trap["input"]["commands"]]
     patience = next(command["cancel_after_ms"] for command in trap["input"]["commands"] if "cancel_after_ms" in command)
     url = f"redis://127.0.0.1:{port}/0"
-    link = RedisLink(connect_url(url, timeout=0.3, retries=0, max_connections=1), "trap", 60)
+    link = RedisLink(connect_url(url, timeout=0.3, retries=0, max_connections=1), "trap", 60, timeout=0.3)
     await link.connect()
     await link.exchange([("SET", name, value) for name, value in trap["input"]["values"].items()])
     wire.replies.clear()

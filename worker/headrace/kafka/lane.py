@@ -23,11 +23,11 @@ import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 import structlog
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from headrace.capture.model import Inbound
@@ -38,7 +38,7 @@ from headrace.kafka.progress import Group, Progress, Watermark, filtering, repla
 from headrace.kafka.rebuild import Published, without_published
 from headrace.metrics import Metrics
 from headrace.pipeline import Batch, Pipeline
-from headrace.pipeline.polled import inbound, latest, size
+from headrace.pipeline.polled import Polled
 from headrace.reassembly.store import Position, StateKey
 
 log = structlog.get_logger(__name__)
@@ -49,11 +49,10 @@ _DEADLINE_SECONDS = 1.0
 #: How long a producer may take to close; past it, it is dropped.
 _CLOSE_SECONDS = 3.0
 _FIRST_BATCH = 500
+_NO_END = 1 << 60
 #: How long a rebuilt partition waits for the others, and how often it looks.
 _REPLAY_SECONDS = 120.0
 _REPLAY_POLL_SECONDS = 0.25
-
-_Record: TypeAlias = "ConsumerRecord[bytes | None, bytes | None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +212,9 @@ class Lane:
             shared.consumer.seek(partition, first)
             shared.consumer.resume(partition)
             while not self._stopping.is_set() and await shared.consumer.position(partition) < end:
-                messages = inbound(await self._poll(), _now(), end=until)
+                polled = await self._poll(end=until)
                 async with shared.memory.batch(epoch):
-                    await self._replay(messages, waiting)
+                    await self._replay(polled.messages, waiting)
         if self._stopping.is_set():
             return
         await self._publish(Batch(), msgspec.structs.replace(self.at, epoch=replayed(epoch)))
@@ -272,42 +271,43 @@ class Lane:
 
     async def _read(self, waits: _Waits) -> None:
         while not self._stopping.is_set():
-            records = await self._poll()
+            polled = await self._poll(start=self.at.offset)
             # No wait between a poll and this: a lane that is not busy holds no messages, and may be cancelled.
             self._busy = True
             try:
-                await self._advance(records)
+                await self._advance(polled)
             finally:
                 self._busy = False
             waits.reset()
 
-    async def _poll(self) -> Sequence[_Record]:
+    async def _poll(self, *, start: int = 0, end: int = _NO_END) -> Polled:
         shared = self._shared
         lanes = max(1, len(shared.consumer.assignment()))
         fitting = shared.batch_bytes // lanes // self._message_bytes
         most = max(1, min(shared.batch_messages, fitting if self._message_bytes > 1 else _FIRST_BATCH))
-        polled = await shared.consumer.getmany(self.partition, timeout_ms=shared.batch_wait_ms, max_records=most)
-        records: Sequence[_Record] = polled.get(self.partition, ())
-        if records:
-            self._message_bytes = max(2, size(records) // len(records) + 100)
-        return records
+        records = await shared.consumer.getmany(self.partition, timeout_ms=shared.batch_wait_ms, max_records=most)
+        polled = Polled(
+            records.get(self.partition, ()), _now(), newest_before=self.at.stream_time, start=start, end=end
+        )
+        if polled.messages:
+            self._message_bytes = max(2, polled.size // len(polled.messages) + 100)
+        return polled
 
-    async def _advance(self, records: Sequence[_Record]) -> None:
-        messages = inbound(records, _now(), start=self.at.offset)
+    async def _advance(self, polled: Polled) -> None:
         # Markers of transactions and compacted messages take offsets too: the position is past them.
         position = max(self.at.offset, await self._shared.consumer.position(self.partition))
-        if messages or position > self.at.offset or time.monotonic() - self._looked >= _DEADLINE_SECONDS:
+        if polled.messages or position > self.at.offset or time.monotonic() - self._looked >= _DEADLINE_SECONDS:
             self._looked = time.monotonic()
             async with self._shared.memory.batch(self._epoch):
-                await self._batch(messages, position)
+                await self._batch(polled, position)
 
     # Batches
 
-    async def _batch(self, messages: Sequence[Inbound], offset: int) -> None:
-        shared, at, (topic, number) = self._shared, self.at, self.partition
+    async def _batch(self, polled: Polled, offset: int) -> None:
+        shared, at, messages, (topic, number) = self._shared, self.at, polled.messages, self.partition
         with shared.metrics.batch_seconds.time():
             batch = await shared.pipeline.process(messages)
-            after = Progress(offset, self._mark(offset), 0, latest(messages, at.stream_time))
+            after = Progress(offset, self._mark(offset), 0, polled.newest)
             if messages:
                 position = Position(topic, number, messages[-1].source.offset)
             else:

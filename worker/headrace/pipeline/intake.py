@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, final
 
 from msgspec import Raw
 
@@ -22,7 +21,7 @@ from headrace.reassembly.pieces import Pieces
 from headrace.reassembly.store import StateKey
 
 
-@dataclass(slots=True)
+@final
 class Share:
     """One call's part of a batch: one whole body, or the stream pieces of one partition, as they came.
 
@@ -31,13 +30,17 @@ class Share:
     events: the trait of such messages by their direction.
     """
 
-    key: StateKey
-    facts: CallFacts
-    pieces: Pieces = field(default_factory=Pieces)
-    index: int = 0
-    body: Capture | None = None
-    said: Any = None
-    events: dict[str | None, Trait] = field(default_factory=dict)
+    # No dataclass: what that generates is not compiled with the rest.
+    __slots__ = ("body", "events", "facts", "index", "key", "pieces", "said")
+
+    def __init__(self, key: StateKey, facts: CallFacts, body: Capture | None = None) -> None:
+        self.key = key
+        self.facts = facts
+        self.pieces = Pieces()
+        self.index = 0
+        self.body = body
+        self.said: Any = None
+        self.events: dict[str | None, Trait] = {}
 
     def add(self, capture: Capture, index: int) -> None:
         """Add a capture's piece; ``index``: the place of its message in the batch."""
@@ -76,9 +79,10 @@ class Intake:
         """
         gathered = _Gathered()
         for index, message in enumerate(messages):
-            mapping = self._mappings.get(message.source.topic)
+            source = message.source
+            mapping = self._mappings.get(source.topic) if self._mappings else None
             event = envelope.read_event(message) if mapping is None else None
-            if event is not None and gathered.add_event(event, message.source, index):
+            if event is not None and gathered.add_event(event, source, index):
                 continue
             for capture in self._captures(message, mapping, index, batch):
                 gathered.add(capture, index)
@@ -132,7 +136,7 @@ class _Gathered:
         """Add a capture of any kind."""
         facts = normalize.facts_of_capture(capture)
         if capture.kind in ("request", "response"):
-            share = Share(StateKey(facts.tenant or "", facts.call_id, capture.kind), facts, body=capture)
+            share = Share(StateKey(facts.tenant or "", facts.call_id, capture.kind), facts, capture)
             self.shares.append(share)
         else:
             share = self._stream(facts, capture.source)

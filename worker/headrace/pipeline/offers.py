@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import final
 
 import msgspec
 
@@ -28,12 +29,15 @@ class Patience:
     grace: int = 5 * _SECOND
 
 
-@dataclass(slots=True)
+@final
 class Offer:
     """A share's append, and the share's pieces in order; none for a whole body."""
 
-    append: Append
-    fragment: Fragment | None = None
+    __slots__ = ("append", "fragment")
+
+    def __init__(self, append: Append, fragment: Fragment | None) -> None:
+        self.append = append
+        self.fragment = fragment
 
     def give_pieces(self) -> Append:
         """The append again, pieces and all: for a store that must keep them."""
@@ -109,18 +113,21 @@ class Offers:
         return ends
 
 
-@dataclass(slots=True)
+@final
 class _Ends:
     """What an append says of where its share reaches; see `Append`."""
 
-    seqs: tuple[tuple[int, int], ...] = ()
-    last: int = -1
-    loose: int = -1
-    count: int | None = None
-    ended: bool = False
-    hard: int = -1
-    soft: bool = False
-    whole: bool = False
+    __slots__ = ("count", "ended", "hard", "last", "loose", "seqs", "soft", "whole")
+
+    def __init__(self, last: int = -1, hard: int = -1, whole: bool = False) -> None:
+        self.seqs: tuple[tuple[int, int], ...] = ()
+        self.last = last
+        self.loose = -1
+        self.count: int | None = None
+        self.ended = False
+        self.hard = hard
+        self.soft = False
+        self.whole = whole
 
 
 _UNIT = _Ends(last=UNIT, hard=UNIT, whole=True)

@@ -2,41 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, final
 
 from headrace.capture.model import Inbound, Source
 
+_NO_END = 1 << 60
 
-def inbound(records: Iterable[Any], clock: int, *, start: int = 0, end: int = 1 << 60) -> list[Inbound]:
-    """The messages of records with offsets from ``start`` to before ``end``.
 
-    records: aiokafka's, or what has their fields. clock: now, microseconds. The log's milliseconds become microseconds.
-    A time in the future would end the patience of every open call, so it is taken for now; so is none at all.
+@final
+class Polled:
+    """What a poll gave.
+
+    messages: of the records with offsets from ``start`` to before ``end``. newest: the latest time of these, in
+    microseconds, or what was the latest before. size: bytes of their keys and values.
     """
-    messages: list[Inbound] = []
-    for record in records:
-        offset: int = record.offset
-        if not start <= offset < end:
-            continue
-        timestamp: int = record.timestamp * 1000
-        source = Source(record.topic, record.partition, offset, timestamp if 0 <= timestamp <= clock else clock)
-        headers = record.headers
-        messages.append(Inbound(source, record.value, record.key, tuple(headers) if headers else ()))
-    return messages
 
+    __slots__ = ("messages", "newest", "size")
 
-def latest(messages: Iterable[Inbound], floor: int) -> int:
-    """The newest time of the messages, microseconds; ``floor`` where none is later."""
-    newest = floor
-    for message in messages:
-        newest = max(newest, message.source.timestamp)
-    return newest
+    def __init__(
+        self, records: Sequence[Any], clock: int, *, newest_before: int = 0, start: int = 0, end: int = _NO_END
+    ) -> None:
+        """Read records, aiokafka's or what has their fields, in one walk.
 
-
-def size(records: Iterable[Any]) -> int:
-    """Bytes of keys and values."""
-    total = 0
-    for record in records:
-        total += record.serialized_value_size + record.serialized_key_size
-    return total
+        clock: now, microseconds. The log's milliseconds become microseconds. A time in the future would end the
+        patience of every open call, so it is taken for now; so is none at all.
+        """
+        messages: list[Inbound] = []
+        newest, size = newest_before, 0
+        for record in records:
+            offset: int = record.offset
+            if not start <= offset < end:
+                continue
+            timestamp: int = record.timestamp * 1000
+            if not 0 <= timestamp <= clock:
+                timestamp = clock
+            if timestamp > newest:
+                newest = timestamp
+            value: bytes | None = record.value
+            key: bytes | None = record.key
+            size += (0 if value is None else len(value)) + (0 if key is None else len(key))
+            headers = record.headers
+            source = Source(record.topic, record.partition, offset, timestamp)
+            messages.append(Inbound(source, value, key, tuple(headers) if headers else ()))
+        self.messages = messages
+        self.newest = newest
+        self.size = size

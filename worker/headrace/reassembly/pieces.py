@@ -85,10 +85,12 @@ class Pieces:
         traits = self.traits
         if not traits:
             return None
-        first = traits[0]
+        first = known = traits[0]
         for trait in traits:
-            if trait is not first and trait != first:
-                return None
+            if trait is not known:
+                if trait != first:
+                    return None
+                known = trait
         return first
 
     def of_kind(self, kind: str) -> Pieces:

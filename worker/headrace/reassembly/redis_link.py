@@ -5,10 +5,11 @@ Knows connections, scripts and the epoch; knows nothing of calls.
 
 from __future__ import annotations
 
+import asyncio
 import uuid
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from importlib import resources
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
 import redis.asyncio as aioredis
@@ -30,6 +31,7 @@ from headrace.errors import SettingsError, StoreError
 
 Client = aioredis.Redis | RedisCluster
 Command = tuple[Any, ...]
+_Reply = TypeVar("_Reply")
 
 _SHARED = "state"
 _NEEDS_SHARED = ("append", "due", "close", "compact")
@@ -57,11 +59,11 @@ def connect_url(url: str, *, timeout: float = 5.0, retries: int = 2, **options: 
     url: ``redis://``, ``rediss://`` (TLS) and ``unix://`` as redis-py reads them; ``redis+cluster://`` and
     ``rediss+cluster://`` name any node of a cluster; ``redis+sentinel://user:password@host:26379,host:26379/master/0``
     and ``rediss+sentinel://`` name the Sentinels, the master's name and the database.
-    timeout: seconds, of connecting and of each reply. options: further keyword arguments of redis-py's client,
-    for instance ``ssl_ca_certs``. Raises SettingsError when the URL cannot be read.
+    timeout: seconds, of connecting; for replies `RedisLink` has its own. options: further keyword arguments of
+    redis-py's client, for instance ``ssl_ca_certs``. Raises SettingsError when the URL cannot be read.
     """
     options |= {
-        "socket_timeout": timeout,
+        "socket_timeout": None,
         "socket_connect_timeout": timeout,
         "retry": Retry(ExponentialBackoff(cap=0.5, base=0.05), retries),
     }
@@ -102,7 +104,7 @@ def _sentinel_client(url: str, tls: bool, options: dict[str, Any]) -> aioredis.R
     options |= {"db": int(database or 0), "ssl": tls}
     if parts.password is not None:
         options |= {"username": unquote(parts.username or "") or None, "password": unquote(parts.password)}
-    watch = Sentinel(sentinels, socket_timeout=options["socket_timeout"])  # type: ignore[no-untyped-call]
+    watch = Sentinel(sentinels, socket_timeout=options["socket_connect_timeout"])  # type: ignore[no-untyped-call]
     return cast(aioredis.Redis, watch.master_for(master, **options))
 
 
@@ -117,13 +119,15 @@ class RedisLink:
     """Sends batches of commands, checks the epoch with each, loads scripts when the server lacks them.
 
     prefix: of the epoch's keys. epoch_ttl: seconds, longer than any state lives, so that a mark that ran out
-    means that every state did.
+    means that every state did. timeout: seconds of a trip, and as much again for each thousand commands; None: what
+    the client has must do. One timer a trip: redis-py's own, one a reply, takes longer than reading the reply.
     """
 
-    def __init__(self, client: Client, prefix: str, epoch_ttl: int) -> None:
+    def __init__(self, client: Client, prefix: str, epoch_ttl: int, timeout: float | None = None) -> None:
         self._client = client
         self._prefix = prefix
         self._epoch_ttl = epoch_ttl
+        self._timeout = timeout
         self._scripts = {name: script(name) for name in (*_NEEDS_SHARED, *_ALONE)}
         self._hashes: dict[str, str] = {}
         self._epoch_keys: list[str] = []
@@ -132,12 +136,12 @@ class RedisLink:
     async def connect(self, *, allow_eviction: bool = False) -> str:
         """Load scripts, look at the server's eviction policy, make or read the epoch and return it."""
         try:
-            await self._client.initialize()
+            await self._in_time(self._client.initialize())
             self._hashes = await self._load_scripts()
             self._epoch_keys = self._marks()
             if not allow_eviction:
-                await self._refuse_eviction()
-        except RedisError as error:
+                await self._in_time(self._refuse_eviction())
+        except (RedisError, OSError) as error:
             raise store_error(error) from error
         return await self.epoch()
 
@@ -201,10 +205,20 @@ class RedisLink:
             pipeline = self._client.pipeline(transaction=False)
         for command in commands:
             pipeline.execute_command(*command)
-        return cast(list[Any], await pipeline.execute(raise_on_error=False))
+        return await self._in_time(pipeline.execute(raise_on_error=False), len(commands))
+
+    async def _in_time(self, trip: Awaitable[_Reply], commands: int = 1) -> _Reply:
+        timeout = None if self._timeout is None else self._timeout * (1 + commands / 1000)
+        try:
+            async with asyncio.timeout(timeout):
+                return await trip
+        except TimeoutError:
+            raise TimeoutError(f"no reply within {timeout} seconds") from None
 
     async def _load_scripts(self) -> dict[str, str]:
-        return {name: _text(await self._client.script_load(source)) for name, source in self._scripts.items()}
+        return {
+            name: _text(await self._in_time(self._client.script_load(source))) for name, source in self._scripts.items()
+        }
 
     async def _refuse_eviction(self) -> None:
         if isinstance(self._client, RedisCluster):

@@ -57,7 +57,7 @@ class RedisStore:
     client: from `connect_url`, or any redis.asyncio client that does not decode replies.
     prefix: of every key; no braces. open_ttl: seconds an untouched open call stays: longer than the longest
     outage the worker may have. tombstone_ttl: seconds a closed call is remembered: longer than duplicates and late
-    pieces may take. allow_eviction: connect although the server may evict.
+    pieces may take. allow_eviction: connect although the server may evict. timeout: as `RedisLink`'s.
     """
 
     def __init__(
@@ -68,6 +68,7 @@ class RedisStore:
         open_ttl: int = 7 * _DAY,
         tombstone_ttl: int = _DAY,
         allow_eviction: bool = False,
+        timeout: float | None = None,
     ) -> None:
         if not prefix or set("{}") & set(prefix):
             raise SettingsError("a key prefix is text without braces", place="redis prefix", fix="name it headrace")
@@ -80,7 +81,7 @@ class RedisStore:
         self._tombstone_ttl = tombstone_ttl
         self._index_ttl = 2 * open_ttl
         self._allow_eviction = allow_eviction
-        self._link = RedisLink(client, prefix, 2 * max(open_ttl, tombstone_ttl))
+        self._link = RedisLink(client, prefix, 2 * max(open_ttl, tombstone_ttl), timeout)
         self._sources: set[str] = set()
         #: Claims this process knows of and has not closed: member -> (partition, offset, round).
         self._claims: dict[bytes, tuple[str, int, int]] = {}
@@ -91,8 +92,9 @@ class RedisStore:
 
     @classmethod
     def from_url(cls, url: str, *, timeout: float = 5.0, **settings: Any) -> RedisStore:
-        """A store for a URL as `connect_url` reads it; settings as the constructor's."""
-        return cls(connect_url(url, timeout=timeout), **settings)
+        """A store for a URL as `connect_url` reads it; timeout: seconds, of connecting too; settings as the
+        constructor's."""
+        return cls(connect_url(url, timeout=timeout), timeout=timeout, **settings)
 
     async def connect(self) -> str:
         """Load scripts, check the server, return the epoch. Raises StoreError."""
