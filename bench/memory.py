@@ -26,7 +26,7 @@ from tests.support.services import RedisServer
 
 from bench.captures import Message, Traffic
 from bench.rounds import CONSOLE, summary
-from headrace.capture.model import Inbound, Source
+from headrace.capture.inbound import Inbound, Source
 from headrace.pipeline import Pipeline
 from headrace.reassembly.redis_store import RedisStore
 

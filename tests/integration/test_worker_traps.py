@@ -18,8 +18,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 from bench.soak import MEMORY_BAND, Load, soak
 
+from headrace.capture.inbound import Inbound, Source
 from headrace.capture.mapping import Mapping as SourceMapping
-from headrace.capture.model import Inbound, Source
 from headrace.errors import StoreError
 from headrace.kafka.progress import Group
 from headrace.pipeline import Batch, Pipeline

@@ -19,8 +19,9 @@ from headrace.capture.envelope import (
     write_headers,
     write_json,
 )
+from headrace.capture.inbound import Inbound, Source
 from headrace.capture.mapping import load_mapping
-from headrace.capture.model import LARGEST_SEQ, Capture, Http, Inbound, Source
+from headrace.capture.model import LARGEST_SEQ, Capture, Http
 from headrace.capture.redaction import redact_body, redact_bytes, redact_headers, redact_payload, redact_url
 from headrace.errors import DetectionError
 from headrace.json_text import dumps, loads

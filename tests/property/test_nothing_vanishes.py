@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.capture.model import Inbound, Source
+from headrace.capture.inbound import Inbound, Source
 from headrace.pipeline import Pipeline
 from headrace.reassembly.memory import MemoryStore
 from headrace.reassembly.store import FOREVER, Position

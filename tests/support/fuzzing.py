@@ -16,8 +16,8 @@ import zstandard
 
 from headrace.canonical.avro import decode_record, encode_dead_letter, encode_record, to_json_line
 from headrace.canonical.shape import CanonicalRecord
+from headrace.capture.inbound import Source
 from headrace.capture.json_form import read_json
-from headrace.capture.model import Source
 from headrace.errors import HeadraceError
 from headrace.json_text import loads
 from headrace.protocols import codec

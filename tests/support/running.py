@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from headrace import records
 from headrace.canonical.avro import to_json_line
 from headrace.canonical.shape import CanonicalRecord, DeadLetter
-from headrace.capture.model import Inbound, Source
+from headrace.capture.inbound import Inbound, Source
 from headrace.pipeline import Batch, Pipeline
 from headrace.reassembly.store import FOREVER, Position, Store
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from headrace.canonical.reading import Reading
+from headrace.capture.inbound import Source
 from headrace.capture.json_form import read_json
-from headrace.capture.model import Source
 from headrace.coverage import Coverage, count_leaves, measure, of_captures, of_records
 from headrace.demo.traffic import POISON, traffic
 from headrace.json_text import dumps

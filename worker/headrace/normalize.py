@@ -23,9 +23,9 @@ from headrace.canonical.shape import CanonicalRecord, DeadLetter
 from headrace.capture import detection
 from headrace.capture.body import read_body
 from headrace.capture.framing import Framed, FramedEvent, join_pieces
+from headrace.capture.inbound import Source as Coordinates
 from headrace.capture.json_shapes import Said
 from headrace.capture.model import Capture, Http
-from headrace.capture.model import Source as Coordinates
 from headrace.errors import FramingError, HeadraceError, WireError
 from headrace.json_text import Json, dumps, loads
 from headrace.protocols import codec as codec_of

@@ -19,8 +19,8 @@ from headrace.canonical.shape import (
     Source,
     Timing,
 )
-from headrace.capture.model import Inbound
-from headrace.capture.model import Source as Coordinates
+from headrace.capture.inbound import Inbound
+from headrace.capture.inbound import Source as Coordinates
 from headrace.capture.redaction import redact_bytes, redact_headers
 from headrace.errors import HeadraceError
 from headrace.reassembly.facts import CallFacts

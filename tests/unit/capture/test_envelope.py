@@ -24,7 +24,8 @@ from headrace.capture.envelope import (
     write_json,
 )
 from headrace.capture.fields import iso, micros
-from headrace.capture.model import Capture, Http, Inbound, Source
+from headrace.capture.inbound import Inbound, Source
+from headrace.capture.model import Capture, Http
 from headrace.errors import CaptureError, HeadraceError, SchemaError
 
 SOURCE = Source("llm.raw.chunks", 2, 17, 1_796_032_800_000_000)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from headrace.capture.inbound import Source
 from headrace.capture.json_form import read_json
-from headrace.capture.model import Source
 from headrace.errors import CaptureError
 
 _SOURCE = Source("t", 0, 1, 0)

@@ -14,8 +14,9 @@ import pytest
 from headrace.capture.bodies import body_bytes
 from headrace.capture.detection import detect
 from headrace.capture.envelope import read_captures
+from headrace.capture.inbound import Inbound, Source
 from headrace.capture.mapping import Mapping, load_mapping
-from headrace.capture.model import Capture, Inbound, Source
+from headrace.capture.model import Capture
 from headrace.capture.paths import find, find_all, parse_path
 from headrace.capture.results import Read
 from headrace.capture.templates import filled

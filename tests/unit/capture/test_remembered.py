@@ -6,8 +6,8 @@ import gc
 import json
 import tracemalloc
 
+from headrace.capture.inbound import Source
 from headrace.capture.json_form import read_json
-from headrace.capture.model import Source
 from headrace.capture.providers import provider_of
 from headrace.capture.remembered import remembered
 from tests.support.work import is_linear

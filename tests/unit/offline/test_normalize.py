@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from headrace.canonical.avro import load_schema, record_format
 from headrace.capture.envelope import read_captures, write_avro
-from headrace.capture.model import Inbound, Source
+from headrace.capture.inbound import Inbound, Source
 from headrace.cli import app
 from headrace.kafka.wire import SingleObject
 from tests.support import traffic

@@ -17,7 +17,8 @@ from fastavro.schema import SchemaParseException, UnknownType, fingerprint, to_p
 
 from headrace.canonical.avro import load_schema, plain_schema
 from headrace.capture.fields import known_kind, known_protocol, make_http, safe_payload
-from headrace.capture.model import Capture, Inbound
+from headrace.capture.inbound import Inbound
+from headrace.capture.model import Capture
 from headrace.errors import CaptureError, SchemaError
 from headrace.json_text import Json
 

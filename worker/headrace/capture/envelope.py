@@ -14,12 +14,13 @@ import msgspec
 from headrace.capture.avro_form import AvroCaptures, default_avro, has_avro_form, read_avro, write_avro
 from headrace.capture.framing import join_pieces
 from headrace.capture.headers_form import has_headers_form, read_headers, write_headers
+from headrace.capture.inbound import Inbound
 from headrace.capture.json_form import facts_said, read_json, write_json
 from headrace.capture.json_form import read_event as read_json_event
 from headrace.capture.json_shapes import Event
 from headrace.capture.mapped import read_mapped
 from headrace.capture.mapping import Mapping
-from headrace.capture.model import Capture, Inbound
+from headrace.capture.model import Capture
 from headrace.capture.results import Read, Reject
 from headrace.errors import CaptureError, HeadraceError
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headrace.capture.fields import iso, json_bytes, known_kind, known_protocol, make_http, micros, safe_payload
+from headrace.capture.inbound import Inbound
 from headrace.capture.json_form import as_json
-from headrace.capture.model import Capture, Inbound
+from headrace.capture.model import Capture
 from headrace.errors import CaptureError
 
 PREFIX = "headrace-"

@@ -23,8 +23,9 @@ from headrace.capture.fields import (
     micros,
 )
 from headrace.capture.fields import safe_payload as safe
+from headrace.capture.inbound import Source
 from headrace.capture.json_shapes import ABSENT, Envelope, Event, HttpSeen, Said
-from headrace.capture.model import KINDS, Capture, Form, Http, Kind, Source
+from headrace.capture.model import KINDS, Capture, Form, Http, Kind
 from headrace.capture.redaction import redact_event
 from headrace.capture.remembered import remembered
 from headrace.errors import CaptureError, FramingError

@@ -11,8 +11,9 @@ import re
 from headrace.capture.bodies import body_bytes
 from headrace.capture.fields import json_bytes, known_kind, known_protocol, make_http, micros, safe_payload, writable
 from headrace.capture.framing import frame
+from headrace.capture.inbound import Inbound
 from headrace.capture.mapping import CaptureSources, HttpSources, Mapping, Origin, Source, When
-from headrace.capture.model import Capture, Http, Inbound
+from headrace.capture.model import Capture, Http
 from headrace.capture.paths import find, find_all
 from headrace.capture.results import Read, Reject
 from headrace.capture.templates import filled

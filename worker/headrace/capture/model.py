@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from headrace.capture.inbound import Source
 from headrace.errors import CaptureError
 
 Kind = Literal["request", "response", "stream", "end", "error"]
@@ -24,20 +25,6 @@ Form = Literal["json", "bytes"]
 LARGEST_SEQ = 2**53 - 1
 #: What a record's fields hold.
 _LARGEST = 2**63 - 1
-
-
-class Source(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Coordinates of one input message.
-
-    topic: Kafka topic, or the file's name offline. partition: Kafka partition, 0 offline.
-    offset: Kafka offset, or the 1-based line (or record) number offline.
-    timestamp: stream time in microseconds since the epoch (Kafka's message time; ``captured_at`` offline).
-    """
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp: int
 
 
 class Http(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -94,12 +81,3 @@ class Capture(msgspec.Struct, gc=False):
 
 def _out_of_range(name: str, number: int, fix: str) -> CaptureError:
     return CaptureError(f"{name} {str(number)[:30]} is out of range", place=f"$.{name}", fix=fix)
-
-
-class Inbound(msgspec.Struct, frozen=True, gc=False):
-    """One input message before its envelope is read: Kafka record or file line, untouched."""
-
-    source: Source
-    value: bytes | None
-    key: bytes | None = None
-    headers: tuple[tuple[str, bytes | None], ...] = ()

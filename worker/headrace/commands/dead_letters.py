@@ -17,8 +17,8 @@ from rich.table import Table
 from headrace.canonical.avro import DEAD_LETTER, record_format, to_json_line
 from headrace.canonical.shape import DeadLetter, Source
 from headrace.capture import envelope
-from headrace.capture.model import Inbound
-from headrace.capture.model import Source as Coordinates
+from headrace.capture.inbound import Inbound
+from headrace.capture.inbound import Source as Coordinates
 from headrace.commands.options import ConfigOption, SetOption, settings_of
 from headrace.contract import all_schemas
 from headrace.errors import HeadraceError

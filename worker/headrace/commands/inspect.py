@@ -16,8 +16,9 @@ from headrace import coverage
 from headrace.canonical.avro import CANONICAL_RECORD, DEAD_LETTER, to_json_line
 from headrace.canonical.shape import CanonicalRecord, DeadLetter
 from headrace.capture.envelope import read_captures
+from headrace.capture.inbound import Inbound
 from headrace.capture.mapping import Mapping
-from headrace.capture.model import Capture, Inbound
+from headrace.capture.model import Capture
 from headrace.commands.options import MappingOption, mapping_of
 from headrace.commands.page import Page
 from headrace.commands.record_view import RecordView, print_coverage

@@ -7,7 +7,7 @@ from typing import cast
 
 from headrace.canonical.avro import record_format
 from headrace.canonical.shape import CanonicalRecord, DeadLetter
-from headrace.capture.model import Inbound, Source
+from headrace.capture.inbound import Inbound, Source
 from headrace.contract import all_schemas
 from headrace.demo.outcome import Outcome
 from headrace.demo.traffic import Traffic

@@ -30,7 +30,7 @@ import structlog
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
-from headrace.capture.model import Inbound
+from headrace.capture.inbound import Inbound
 from headrace.errors import HeadraceError, StoreError
 from headrace.kafka.memory import Memory
 from headrace.kafka.outputs import Output, Outputs

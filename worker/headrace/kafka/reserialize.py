@@ -19,7 +19,7 @@ from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Consumer
 
 from headrace import records
 from headrace.canonical.avro import CANONICAL_RECORD, DEAD_LETTER, decode_record, load_schema, record_format
-from headrace.capture.model import Inbound, Source
+from headrace.capture.inbound import Inbound, Source
 from headrace.contract import all_schemas
 from headrace.convert import Policy, convert
 from headrace.errors import HeadraceError

@@ -12,8 +12,8 @@ import fsspec
 
 from headrace.canonical.avro import load_schema
 from headrace.capture.avro_form import default_avro
+from headrace.capture.inbound import Inbound, Source
 from headrace.capture.json_form import write_json
-from headrace.capture.model import Inbound, Source
 from headrace.errors import CaptureError
 from headrace.kafka.wire import SingleObject
 

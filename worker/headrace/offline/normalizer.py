@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
+from headrace.capture.inbound import Inbound
 from headrace.capture.mapping import Mapping
-from headrace.capture.model import Inbound
 from headrace.pipeline import Batch, Pipeline
 from headrace.reassembly.memory import MemoryStore
 from headrace.reassembly.store import FOREVER, MAX_ORDER, Position

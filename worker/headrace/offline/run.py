@@ -21,8 +21,8 @@ from typing import Any
 
 import msgspec
 
+from headrace.capture.inbound import Inbound, Source
 from headrace.capture.mapping import Mapping as SourceMapping
-from headrace.capture.model import Inbound
 from headrace.errors import HeadraceError, SchemaError
 from headrace.offline.inputs import Reader
 from headrace.offline.normalizer import BLOCK, Normalizer
@@ -241,7 +241,7 @@ def _exchange(blocks: Iterable[list[tuple[int, Inbound]]], lanes: Sequence[_Lane
         for place, message in block:
             divided[_shard(message, len(lanes))].append((place, message))
         for lane, part in zip(lanes, divided, strict=True):
-            lane.blocks.put(msgspec.msgpack.encode(part))
+            lane.blocks.put(_packed(part))
         waiting += 1
         if waiting > 1:
             yield _gather(lanes)
@@ -263,7 +263,25 @@ def _gather(lanes: Sequence[_Lane]) -> _Made:
 
 
 _END = b""
-_decode_block = msgspec.msgpack.Decoder(list[tuple[int, Inbound]]).decode
+_Headers = tuple[tuple[str, bytes | None], ...]
+_rows_of = msgspec.msgpack.Decoder(
+    list[tuple[int, tuple[str, int, int, int], bytes | None, bytes | None, _Headers]]
+).decode
+
+
+def _packed(block: Sequence[tuple[int, Inbound]]) -> bytes:
+    """A block on its way to another process."""
+    rows = []
+    for place, message in block:
+        at = message.source
+        source = (at.topic, at.partition, at.offset, at.timestamp)
+        rows.append((place, source, message.value, message.key, message.headers))
+    return msgspec.msgpack.encode(rows)
+
+
+def _unpacked(packed: bytes) -> list[tuple[int, Inbound]]:
+    rows = _rows_of(packed)
+    return [(place, Inbound(Source(*source), value, key, headers)) for place, source, value, key, headers in rows]
 
 
 def _serve(blocks: Queue[bytes], results: Connection, format_name: Format, memory_bytes: int) -> None:
@@ -272,7 +290,7 @@ def _serve(blocks: Queue[bytes], results: Connection, format_name: Format, memor
     with asyncio.Runner() as runner:
         try:
             while (block := blocks.get()) != _END:
-                results.send(runner.run(part.block(_decode_block(block))))
+                results.send(runner.run(part.block(_unpacked(block))))
             results.send(runner.run(part.end()))
         except Exception as error:
             results.send(error)

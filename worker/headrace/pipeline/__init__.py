@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from headrace.canonical import ids
 from headrace.capture.avro_form import AvroCaptures
+from headrace.capture.inbound import Inbound
 from headrace.capture.mapping import Mapping as SourceMapping
-from headrace.capture.model import Inbound
 from headrace.pipeline import emission, letters
 from headrace.pipeline.batch import Batch
 from headrace.pipeline.intake import Intake, Share

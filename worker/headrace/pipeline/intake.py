@@ -10,9 +10,10 @@ from msgspec import Raw
 from headrace import normalize, records
 from headrace.capture import envelope
 from headrace.capture.avro_form import AvroCaptures
+from headrace.capture.inbound import Inbound
+from headrace.capture.inbound import Source as Coordinates
 from headrace.capture.mapping import Mapping as SourceMapping
-from headrace.capture.model import Capture, Inbound
-from headrace.capture.model import Source as Coordinates
+from headrace.capture.model import Capture
 from headrace.errors import HeadraceError
 from headrace.pipeline import letters
 from headrace.pipeline.batch import Batch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace import records
 from headrace.canonical.shape import DeadLetter
-from headrace.capture.model import Source as Coordinates
+from headrace.capture.inbound import Source as Coordinates
 from headrace.errors import HeadraceError
 from headrace.reassembly.facts import CallFacts
 from headrace.reassembly.pieces import Pieces

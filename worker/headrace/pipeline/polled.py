@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
-from headrace.capture.model import Inbound, Source
+from headrace.capture.inbound import Inbound, Source
 
 _NO_END = 1 << 60
 
