@@ -102,9 +102,8 @@ class Offers:
                 ends.hard, ends.whole = ends.last, True
                 return ends
         marks = self.signs.marks(share.key, share.facts.protocol, pieces)
-        for step, mark in zip(steps, marks, strict=True):
-            if mark == SIGN_HARD and step > ends.hard:
-                ends.hard = step
+        if SIGN_HARD in marks:
+            ends.hard = max([step for step, mark in zip(steps, marks, strict=True) if mark == SIGN_HARD])
         ends.soft = SIGN_SOFT in marks
         if numbered:
             ends.whole = unbroken and final is None and ends.hard == ends.last
@@ -134,28 +133,31 @@ _UNIT = _Ends(last=UNIT, hard=UNIT, whole=True)
 
 
 def _reach(pieces: Pieces, steps: list[int], numbered: bool) -> _Ends:
-    """How far the pieces go, without what their signs say."""
+    """How far the pieces go, without what their signs say. They are in order, and ``steps`` are their `reaches`."""
     ends = _Ends()
-    plain = None
-    for trait, seq in zip(pieces.traits, pieces.seqs, strict=True):
-        if trait is plain:
-            continue
-        if trait.kind == "stream":
-            plain = trait
-        elif seq is None:
-            ends.ended = True
-        count = trait.count
-        if count is not None and (ends.count is None or count > ends.count):
-            ends.count = count
+    trait = pieces.trait()
+    if trait is None or trait.kind != "stream" or trait.count is not None:
+        _note_endings(pieces, ends)
     for step in steps:
         if step > ends.last:
             ends.last = step
     if numbered:
         seqs = [step for step in steps if step >= 0]
-        ends.seqs = tuple(intervals(seqs))
+        first, last = seqs[0], seqs[-1]
+        ends.seqs = ((first, last),) if last - first + 1 == len(seqs) else tuple(intervals(seqs))
         if len(seqs) < len(steps):
             ends.loose = _loose(pieces)
     return ends
+
+
+def _note_endings(pieces: Pieces, ends: _Ends) -> None:
+    """What `end` and `error` captures say."""
+    for trait, seq in zip(pieces.traits, pieces.seqs, strict=True):
+        if trait.kind != "stream" and seq is None:
+            ends.ended = True
+        count = trait.count
+        if count is not None and (ends.count is None or count > ends.count):
+            ends.count = count
 
 
 def _last_step(steps: list[int]) -> int:
