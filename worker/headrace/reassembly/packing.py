@@ -7,13 +7,17 @@ than half of what it does without, in a quarter of the time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import resources
+from typing import Any, TypeVar
 
 import msgspec
 import zstandard
 
 from headrace.reassembly.facts import Columns, Trait
 from headrace.reassembly.pieces import Fragment, Pieces
+
+_Number = TypeVar("_Number", int, int | None)
 
 
 def _dictionary(number: int) -> zstandard.ZstdCompressionDict:
@@ -22,7 +26,7 @@ def _dictionary(number: int) -> zstandard.ZstdCompressionDict:
     return zstandard.ZstdCompressionDict((folder / f"{number}.zdict").read_bytes())
 
 
-_NEWEST = 1
+_NEWEST = 2
 _MARK = bytes([_NEWEST])
 #: Whatever a state may still be held in.
 _decompressors = {bytes([each]): zstandard.ZstdDecompressor(dict_data=_dictionary(each)) for each in (_NEWEST,)}
@@ -51,10 +55,10 @@ def unpack(packed: bytes) -> Fragment:
         raise msgspec.DecodeError(f"a fragment of a newer worker: it names dictionary {packed[:1].hex()}")
     columns = _decode(decompressor.decompress(packed[1:]))
     pieces = Pieces()
-    pieces.offsets = columns.offsets
-    pieces.timestamps = columns.timestamps
-    pieces.seqs = columns.seqs
-    pieces.captured = columns.captured
+    pieces.offsets = _summed(columns.offsets)
+    pieces.timestamps = _summed(columns.timestamps)
+    pieces.seqs = _summed(columns.seqs)
+    pieces.captured = _summed(columns.captured)
     pieces.payloads = columns.payloads
     traits = columns.traits
     pieces.traits = [traits[place] for place in columns.which] if columns.which else traits * len(pieces)
@@ -75,9 +79,35 @@ def columns_of(fragment: Fragment) -> Columns:
         fragment.facts,
         list(places),
         which,
-        pieces.offsets,
-        pieces.timestamps,
-        pieces.seqs,
-        pieces.captured,
+        _differences(pieces.offsets),
+        _differences(pieces.timestamps),
+        _differences(pieces.seqs),
+        _differences(pieces.captured),
         pieces.payloads,
     )
+
+
+def _differences(numbers: Sequence[_Number]) -> list[_Number]:
+    """Each number less the one before it: neighbours are near each other, and small numbers take few bytes."""
+    before = 0
+    steps: list[Any] = []
+    for number in numbers:
+        if number is None:
+            steps.append(None)
+        else:
+            steps.append(number - before)
+            before = number
+    return steps
+
+
+def _summed(steps: Sequence[_Number]) -> list[_Number]:
+    """The numbers again."""
+    total = 0
+    numbers: list[Any] = []
+    for step in steps:
+        if step is None:
+            numbers.append(None)
+        else:
+            total += step
+            numbers.append(total)
+    return numbers
