@@ -59,7 +59,8 @@ class Columns(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A fragment as it is stored: each column of its pieces by itself, which is smaller and quicker than row by row.
 
     traits: the different ones. which: of each piece the place of its trait there; empty when there is one.
-    Of offsets, timestamps, seqs and captured each number but the first is how much it is more than the one before it.
+    Each number but the first is how much it is more than the one before it; in seqs and captured only where none is
+    None.
     """
 
     facts: CallFacts

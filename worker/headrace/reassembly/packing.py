@@ -7,17 +7,14 @@ than half of what it does without, in a quarter of the time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib import resources
-from typing import Any, TypeVar
+from typing import cast
 
 import msgspec
 import zstandard
 
 from headrace.reassembly.facts import Columns, Trait
 from headrace.reassembly.pieces import Fragment, Pieces
-
-_Number = TypeVar("_Number", int, int | None)
 
 
 def _dictionary(number: int) -> zstandard.ZstdCompressionDict:
@@ -57,8 +54,8 @@ def unpack(packed: bytes) -> Fragment:
     pieces = Pieces()
     pieces.offsets = _summed(columns.offsets)
     pieces.timestamps = _summed(columns.timestamps)
-    pieces.seqs = _summed(columns.seqs)
-    pieces.captured = _summed(columns.captured)
+    pieces.seqs = _summed_if_all(columns.seqs)
+    pieces.captured = _summed_if_all(columns.captured)
     pieces.payloads = columns.payloads
     traits = columns.traits
     pieces.traits = [traits[place] for place in columns.which] if columns.which else traits * len(pieces)
@@ -81,33 +78,36 @@ def columns_of(fragment: Fragment) -> Columns:
         which,
         _differences(pieces.offsets),
         _differences(pieces.timestamps),
-        _differences(pieces.seqs),
-        _differences(pieces.captured),
+        _differences_if_all(pieces.seqs),
+        _differences_if_all(pieces.captured),
         pieces.payloads,
     )
 
 
-def _differences(numbers: Sequence[_Number]) -> list[_Number]:
+def _differences(numbers: list[int]) -> list[int]:
     """Each number less the one before it: neighbours are near each other, and small numbers take few bytes."""
     before = 0
-    steps: list[Any] = []
+    steps: list[int] = []
     for number in numbers:
-        if number is None:
-            steps.append(None)
-        else:
-            steps.append(number - before)
-            before = number
+        steps.append(number - before)
+        before = number
     return steps
 
 
-def _summed(steps: Sequence[_Number]) -> list[_Number]:
+def _summed(steps: list[int]) -> list[int]:
     """The numbers again."""
     total = 0
-    numbers: list[Any] = []
+    numbers: list[int] = []
     for step in steps:
-        if step is None:
-            numbers.append(None)
-        else:
-            total += step
-            numbers.append(total)
+        total += step
+        numbers.append(total)
     return numbers
+
+
+def _differences_if_all(numbers: list[int | None]) -> list[int | None]:
+    """`_differences` of a column without gaps; one with gaps stays as it is, which the gaps tell."""
+    return numbers if None in numbers else cast("list[int | None]", _differences(cast("list[int]", numbers)))
+
+
+def _summed_if_all(steps: list[int | None]) -> list[int | None]:
+    return steps if None in steps else cast("list[int | None]", _summed(cast("list[int]", steps)))
