@@ -32,16 +32,22 @@ class Share:
     """
 
     # No dataclass: what that generates is not compiled with the rest.
-    __slots__ = ("body", "events", "facts", "index", "key", "pieces", "said")
+    __slots__ = ("_partition", "_topic", "body", "events", "facts", "index", "key", "pieces", "said")
 
-    def __init__(self, key: StateKey, facts: CallFacts, body: Capture | None = None) -> None:
+    def __init__(self, key: StateKey, facts: CallFacts, first: Coordinates, body: Capture | None = None) -> None:
         self.key = key
+        self._topic = first.topic
+        self._partition = first.partition
         self.facts = facts
         self.pieces = Pieces()
         self.index = 0
         self.body = body
         self.said: Any = None
         self.events: dict[str | None, Trait] = {}
+
+    def is_of(self, source: Coordinates) -> bool:
+        """Whether a message lies in the share's partition."""
+        return source.partition == self._partition and source.topic == self._topic
 
     def add(self, capture: Capture, index: int) -> None:
         """Add a capture's piece; ``index``: the place of its message in the batch."""
@@ -112,12 +118,14 @@ class _Gathered:
         self.shares: list[Share] = []
         self._http: dict[bytes, Raw] = {}
         self._streams: dict[tuple[str, int, str, str], Share] = {}
+        #: By call id, the share that an event was added to last.
+        self._last: dict[str, Share] = {}
 
     def add_event(self, event: envelope.Event, source: Coordinates, index: int) -> bool:
         """Add an event's piece; False, and nothing added, when what it says of the call is not to be accepted."""
         said = event.said
-        share = self._streams.get((said.call_id, source.partition, source.topic, said.tenant or ""))
-        if share is None or share.said != said:
+        share = self._last.get(said.call_id)
+        if share is None or not share.is_of(source) or share.said != said:
             try:
                 share = self._stream(normalize.call_facts(said, *envelope.facts_said(said)), source)
             except HeadraceError:
@@ -125,6 +133,7 @@ class _Gathered:
             # Many calls say the same of HTTP. One copy stays near the processor; each call's own would not.
             said.http = self._http.setdefault(bytes(said.http), said.http)
             share.said = said
+            self._last[said.call_id] = share
         trait = share.events.get(event.direction)
         if trait is None:
             trait = Trait(source.topic, source.partition, "stream", "json", event.direction)
@@ -137,7 +146,7 @@ class _Gathered:
         """Add a capture of any kind."""
         facts = normalize.facts_of_capture(capture)
         if capture.kind in ("request", "response"):
-            share = Share(StateKey(facts.tenant or "", facts.call_id, capture.kind), facts, capture)
+            share = Share(StateKey(facts.tenant or "", facts.call_id, capture.kind), facts, capture.source, capture)
             self.shares.append(share)
         else:
             share = self._stream(facts, capture.source)
@@ -148,7 +157,8 @@ class _Gathered:
         place = (facts.call_id, source.partition, source.topic, facts.tenant or "")
         share = self._streams.get(place)
         if share is None:
-            share = self._streams[place] = Share(StateKey(facts.tenant or "", facts.call_id, "response"), facts)
+            key = StateKey(facts.tenant or "", facts.call_id, "response")
+            share = self._streams[place] = Share(key, facts, source)
             self.shares.append(share)
         elif share.facts != facts:
             share.facts = share.facts.merged(facts)
