@@ -26,6 +26,7 @@ from headrace.capture.framing import Framed, FramedEvent, join_pieces
 from headrace.capture.inbound import Source as Coordinates
 from headrace.capture.json_shapes import Said
 from headrace.capture.model import Capture, Http
+from headrace.capture.redaction import redact_body
 from headrace.errors import FramingError, HeadraceError, WireError
 from headrace.json_text import Json, dumps, loads
 from headrace.protocols import codec as codec_of
@@ -110,6 +111,8 @@ def request(capture: Capture) -> Normalized:
     """A `request` capture -> its request record. Raises HeadraceError when the body cannot be read at all."""
     origin = _origin(capture)
     body = _single(_framed(capture.payload, capture.form, capture.http), "request")
+    if not _is_safe(capture):
+        body = _safe(body)
     origin = _known(origin, "request", body)
     reading = Reading(capture.call_id, "request", tenant=capture.tenant)
     shape = _codec(origin).read_request(body, reading)
@@ -135,7 +138,8 @@ def response(capture: Capture) -> Normalized:
             origin, events = _known(origin, "response", framed.values), _Events.of(framed)
             if framed.form == "json" and isinstance(framed.events[0].value, dict):
                 reading = Reading(capture.call_id, "response", tenant=capture.tenant)
-                shape = _codec(origin).read_response(framed.events[0].value, reading, None)
+                body = framed.events[0].value if _is_safe(capture) else _safe(framed.events[0].value)
+                shape = _codec(origin).read_response(body, reading, None)
                 return Normalized([_finish_response(shape, reading, origin)])
         made = _folded(origin, events, first_ordinal=0, reason="no_terminal_event")
         if not made.records and not made.dead_letters:
@@ -256,6 +260,17 @@ def _single(framed: Framed, what: str) -> dict[str, Json]:
     return body
 
 
+def _is_safe(capture: Capture) -> bool:
+    """Whether the capture's reader saw the body as the JSON object that it is."""
+    return capture.form == "json" and capture.payload[:1] == b"{"
+
+
+def _safe(body: dict[str, Json]) -> dict[str, Json]:
+    """A body without secrets. Those of slices, of compressed and of escaped bodies are seen only now."""
+    safe = redact_body(body)
+    return safe if type(safe) is dict else body
+
+
 def _runs(pieces: Pieces) -> list[Pieces]:
     """Neighbouring pieces of one form; byte slices on both sides of a missing number are not neighbours."""
     trait = pieces.trait()
@@ -344,9 +359,9 @@ def _folded_record(origin: Origin, folded: Folded, ordinal: int, reason: str) ->
     reading = Reading(facts.call_id, folded.record_type, tenant=facts.tenant, ordinal=ordinal)
     codec = _codec(origin)
     if folded.record_type == "request":
-        shape = codec.read_request(folded.body, reading)
+        shape = codec.read_request(_safe(folded.body), reading)
     else:
-        shape = codec.read_response(folded.body, reading, folded.layout)
+        shape = codec.read_response(_safe(folded.body), reading, folded.layout)
     for kind, name in folded.unknown:
         reading.unknown_type(kind, name)
     shape["chunk_count"] = folded.events

@@ -21,7 +21,7 @@ from headrace.canonical.shape import (
 )
 from headrace.capture.inbound import Inbound
 from headrace.capture.inbound import Source as Coordinates
-from headrace.capture.redaction import redact_bytes, redact_headers
+from headrace.capture.redaction import redact_bytes, redact_headers, redact_text
 from headrace.errors import HeadraceError
 from headrace.reassembly.facts import CallFacts
 
@@ -55,6 +55,8 @@ def finish(
         _set(info, name, getattr(facts, name))
     if info:
         shape["capture"] = info
+    if "error" in shape:
+        _redact_error(shape)
     timing: Timing = shape.get("timing", {})
     if captured:
         timing["first_captured_at"] = min(captured)
@@ -68,6 +70,15 @@ def finish(
     shape["schema_version"] = SCHEMA_VERSION
     shape["normalizer"] = NORMALIZER
     return shape
+
+
+def _redact_error(shape: CanonicalRecord) -> None:
+    """Providers and gateways quote the key that they refuse."""
+    error: Any = shape["error"]
+    for name in ("message", "detail", "raw", "extras"):
+        text = error.get(name)
+        if type(text) is str:
+            error[name] = redact_text(text)
 
 
 def _set(shape: Any, name: str, value: Any) -> None:

@@ -3,18 +3,28 @@
 Four readers for four places: ``redact_headers``, ``redact_url``, ``redact_body`` / ``redact_payload`` (fields of a
 request that its protocol says are secret) and ``redact_bytes`` (anything that could not be parsed). The first
 three know where secrets stand and leave content alone: a tool parameter called "authorization", or a text that
-talks of one, stays. The last one sees only bytes, so it rather takes too much.
+talks of one, stays. The last one sees only bytes, so it rather takes too much. Errors quote what they refuse:
+``redact_text`` is for their texts.
 """
 
 from __future__ import annotations
 
-from headrace.capture.scrubbing import redact_bytes
+from headrace.capture.scrubbing import redact_bytes, redact_text
 from headrace.capture.secret_fields import event_may_hold_secrets, may_hold_secrets, redact_body
 from headrace.capture.secret_names import REDACTED, redact_headers, redact_url
 from headrace.errors import FramingError
 from headrace.json_text import dumps, loads
 
-__all__ = ["REDACTED", "redact_body", "redact_bytes", "redact_event", "redact_headers", "redact_payload", "redact_url"]
+__all__ = [
+    "REDACTED",
+    "redact_body",
+    "redact_bytes",
+    "redact_event",
+    "redact_headers",
+    "redact_payload",
+    "redact_text",
+    "redact_url",
+]
 
 
 def redact_payload(payload: bytes) -> bytes:

@@ -38,6 +38,11 @@ _QUERY = re.compile(
     rb"((?:[?&]|\\u0026)(?:" + "|".join(map(re.escape, sorted(SECRET_PARAMETERS))).encode() + rb")=)[^&#\s\"'\\]+",
     re.IGNORECASE,
 )
+#: A key that a text quotes with its header's name.
+_SPOKEN = re.compile(
+    rb"(\b(?:[a-z0-9]+-)*(?:api[-_]key|authorization)[\"']*\s*[:=]\s*[\"']*)(?=[^\s\"',]*\d)[^\s\"',]{8,}",
+    re.IGNORECASE,
+)
 _KEY_SHAPE_BYTES = re.compile(KEY_SHAPES.encode())
 _REDACTED_BYTES = REDACTED.encode()
 #: Headers whose values help to find out what a message was, and open nothing.
@@ -54,6 +59,16 @@ def redact_bytes(raw: bytes) -> bytes:
         if any(sign in lower for sign in signs):  # patterns are slow, a look for plain bytes is not
             raw = pattern.sub(replace, raw)
     return raw
+
+
+def redact_text(text: str) -> str:
+    """A text of an error, with what looks like a credential replaced: bearer tokens, queries of URLs, key shapes."""
+    if not any(sign in text.lower() for sign in _TEXT_SIGNS):
+        return text
+    raw = text.encode("utf-8", "surrogatepass")
+    for pattern, replace in ((_BEARER, rb"\1[redacted]"), (_QUERY, rb"\1[redacted]"), (_SPOKEN, rb"\1[redacted]")):
+        raw = pattern.sub(replace, raw)
+    return _KEY_SHAPE_BYTES.sub(_REDACTED_BYTES, raw).decode("utf-8", "surrogatepass")
 
 
 def _scrub_map(match: re.Match[bytes]) -> bytes:
@@ -81,3 +96,5 @@ _SCRUBS: tuple[tuple[tuple[bytes, ...], re.Pattern[bytes], Callable[[re.Match[by
     ((b"?", b"&", b"u0026"), _QUERY, rb"\1[redacted]"),
     (_SHAPE_SIGNS, _KEY_SHAPE_BYTES, _REDACTED_BYTES),
 )
+#: Lower-case texts of which one is in whatever `redact_text` replaces.
+_TEXT_SIGNS = tuple(sign.decode() for sign in (*_SHAPE_SIGNS, *_NAME_SIGNS, b"bearer", b"basic", b"csk-", b"?", b"&"))

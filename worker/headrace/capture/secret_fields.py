@@ -59,7 +59,7 @@ def _hold_secrets(settings: Settings) -> bool:
 def _holds_secrets(name: str, raw: bytes) -> bool:
     """Whether redaction changes this member. Only a member with a sign in it is parsed, never the whole body."""
     signs = _CONTENT_SIGNS if name in _CONTENT else _SIGNS
-    if not raw or not (name in _TOP_SECRETS or signs.search(raw)):
+    if not raw or not (name in _TOP_SECRETS or name in _GATEWAY or signs.search(raw)):
         return False
     try:
         member = loads(raw)
@@ -165,7 +165,8 @@ _SCHEMAS = frozenset(
 _SETTINGS: dict[str, Redact] = {
     **dict.fromkeys(("authorization", "authorization_token", "headers"), _secret),
     **dict.fromkeys(("api_key", "apiKey", "api_key_string", "apiKeyString", "access_token", "accessToken"), _secret),
-    **dict.fromkeys(("id_token", "idToken", "password", "client_secret"), _secret),
+    **dict.fromkeys(("id_token", "idToken", "password", "client_secret", "secret", "private_key"), _secret),
+    **dict.fromkeys(("aws_secret_access_key", "aws_session_token", "vertex_credentials", "azure_ad_token"), _secret),
     **dict.fromkeys(("url", "server_url"), _url),
     "domain_secrets": _value_only,
     "env": _env,
@@ -204,6 +205,8 @@ _DATA_SOURCE: Redact = _inside(
 
 #: What gateways accept beside the protocol's own fields.
 _TOP_SECRETS = ("api_key", "apiKey", "authorization", "extra_headers", "aws_secret_access_key")
+#: Objects in which they put settings of their own.
+_GATEWAY = ("extra_body", "litellm_params", "proxy_server_request", "webhook_config")
 _BODY: dict[str, Redact] = {
     "tools": _settings,
     "mcp_servers": _settings,
@@ -213,6 +216,9 @@ _BODY: dict[str, Redact] = {
     "data_sources": _DATA_SOURCE,
     "dataSources": _DATA_SOURCE,
     **dict.fromkeys(_TOP_SECRETS, _secret),
+    **dict.fromkeys(_GATEWAY, _settings),
+    # LiteLLM keeps the headers of its caller there.
+    **dict.fromkeys(("metadata", "litellm_metadata"), _inside({"headers": _secret})),
 }
 _nested = _inside(_BODY)
 _ROOTS: dict[str, Redact] = {

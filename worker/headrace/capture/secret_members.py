@@ -32,6 +32,12 @@ class Settings(msgspec.Struct, gc=False):
     authorization: msgspec.Raw = ABSENT
     extra_headers: msgspec.Raw = ABSENT
     aws_secret_access_key: msgspec.Raw = ABSENT
+    extra_body: msgspec.Raw = ABSENT
+    litellm_params: msgspec.Raw = ABSENT
+    proxy_server_request: msgspec.Raw = ABSENT
+    webhook_config: msgspec.Raw = ABSENT
+    metadata: msgspec.Raw = ABSENT
+    litellm_metadata: msgspec.Raw = ABSENT
 
 
 #: Reads a JSON object; raises msgspec's DecodeError for anything else.
