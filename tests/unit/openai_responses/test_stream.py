@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -687,3 +688,40 @@ def test_hostile_streams_are_linear_to_fold(kind: str) -> None:
         return lambda: fold(CREATED, *made)
 
     assert is_linear(work)
+
+
+def test_a_delta_without_an_index_goes_where_the_last_index_was_however_many_came_alike() -> None:
+    place = {"item_id": "m1", "output_index": 0}
+    events = [
+        added(MESSAGE),
+        event("output_text.delta", delta="a", **place),
+        event("output_text.delta", delta="b", **place, content_index=1),
+        event("output_text.delta", delta="c", **place),
+        event("output_text.delta", delta="d", **place, content_index=0),
+        event("output_text.delta", delta="e", **place, content_index=0),
+        event("output_text.delta", delta="f", **place),
+        event("output_text.annotation.added", annotation=CITATION, **place, content_index=1),
+        event("output_text.delta", delta="g", **place),
+    ]
+    (item,) = output(*events)
+    assert [part["text"] for part in item["content"]] == ["adef", "bcg"]
+
+
+def test_ids_that_change_with_every_delta_hold_no_memory() -> None:
+    events: list[Any] = [CREATED, added(MESSAGE)]
+    for number in range(4_000):
+        events.append(event("output_text.delta", delta="a", **{**AT, "item_id": f"x{number}"}))
+    fold(*events)
+    tracemalloc.start()
+    folded = fold(*events)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert folded.body["output"][0]["content"][0]["text"] == "a" * 4_000
+    # A few lists of the events and of their texts.
+    assert most < 64 * len(events)
+
+
+def test_an_empty_item_id_is_none() -> None:
+    deltas = [event("output_text.delta", delta=text, item_id="", content_index=at) for text, at in (("a", 0), ("b", 1))]
+    (item,) = output(*deltas, *deltas)
+    assert [part["text"] for part in item["content"]] == ["aa", "bb"]

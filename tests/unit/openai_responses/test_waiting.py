@@ -48,7 +48,7 @@ def test_each_slot_that_waits_no_more_is_passed_once(monkeypatch: pytest.MonkeyP
         return waits(self, done)
 
     monkeypatch.setattr(Slot, "waits", counted)
-    waiting = Waiting()
+    waiting = Waiting([])
     for number in range(1_000):
         assert waiting.first({"type": "message"}, done=False) is None
         slot = Slot(number, {})

@@ -6,8 +6,10 @@ speaks. `items` turns an item into parts and back by that table, `messages` grou
 them apart again, `parts` and `results` do content inside them. Requests and responses share settings, tools and
 items; they differ in who sends results (see `messages`).
 
-A stream is folded by `stream` to the body that would have come without streaming: `boundaries` sorts events by
-response, `numbering` drops repeats, `slots` builds items, `merge` decides which copy of each item stands.
+A stream is folded by `stream` to the body that would have come without streaming. One walk does it: `boundaries` hands
+each event to its response, `numbering` tells repeats, `streamed_response` applies the event to its `slots`
+(`open_texts` for the many deltas that go on as the one before), and at the end `merge` decides which copy of each item
+stands.
 """
 
 from headrace.protocols.entry_points import Codec

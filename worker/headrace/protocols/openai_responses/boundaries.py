@@ -2,52 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from headrace.json_text import Json
+from headrace.protocols.entry_points import Folded
 from headrace.protocols.openai_responses import events as ev
+from headrace.protocols.openai_responses.numbering import Numbers, without_repeats
+from headrace.protocols.openai_responses.streamed_response import StreamedResponse
 from headrace.protocols.stretches import Path, Stretch
 
-#: Events of one response, and what came in between that is part of none.
-Group = tuple[list[dict[str, Json] | Stretch], list[Json]]
-
 _BOUNDS = frozenset({*ev.LIFECYCLE, ev.ERROR})
+#: Events that may change which response the others belong to, and those that belong to none.
+_TELLING = _BOUNDS | ev.AROUND
 #: What deltas of one text differ in. Some gateways give each of them another item id.
 _OWN: frozenset[Path] = frozenset({("delta",), ("sequence_number",), ("obfuscation",), ("item_id",)})
 #: Some servers end with this line, as Chat Completions does.
 _TERMINATOR = "[DONE]"
 
 
-def sorted_by_response(events: Iterable[Json | Stretch]) -> list[Group]:
-    """(events, strays) of each response. Strays stand with the response they came in.
+class Sorting:
+    """Hands events to their responses.
 
-    A stretch of plain deltas belongs where the event before it does; others are broken up.
+    boundaries: the responses seen so far. current: the one that events belong to now. stray: events that are part of
+    no response; they stand with the response they came in.
     """
-    sorting, deltas = _Sorting(), ev.DELTAS
-    current: Boundary | None = None
-    for event in events:
-        if type(event) is dict:
-            # Nearly all events are put where `take` would put them.
-            kind = event.get("type")
-            if current is not None and type(kind) is str and kind in deltas and "stream_id" not in event:
-                current.events.append(event)
-            else:
-                sorting.take(event)
-                current = sorting.current
-        elif type(event) is not Stretch:
-            sorting.take_odd(event)
-        elif current is not None and _is_plain(event):
-            current.events.append(event)
-        else:
-            for each in event.events():
-                sorting.take(each)
-            current = sorting.current
-    groups = [(boundary.events, boundary.stray) for boundary in sorting.boundaries]
-    return groups if groups or not sorting.stray else [([], sorting.stray)]
-
-
-class _Sorting:
-    """The responses seen so far, and the one that events belong to now."""
 
     __slots__ = ("_stream", "_streams", "boundaries", "current", "stray")
 
@@ -59,26 +35,31 @@ class _Sorting:
         self._stream: Json = None
 
     def take(self, event: Json) -> None:
-        """Any event but those of a stretch."""
+        """Any event but a stretch."""
         if type(event) is not dict:
-            self.take_odd(event)
+            if type(event) is not str or event.strip() != _TERMINATOR:
+                self.stray.append(event)
             return
         kind = event.get("type")
         if type(kind) is not str:
             kind = None
-        if kind in ev.AROUND:
-            self.stray.append(event)
-            return
-        named = event.get("stream_id")
         current = self.current
-        if current is None or (named is not None and named != self._stream) or kind in _BOUNDS:
-            current = self._bound(kind, event, named)
-        current.events.append(event)
+        if current is None or kind in _TELLING or "stream_id" in event:
+            if kind in ev.AROUND:
+                self.stray.append(event)
+                return
+            named = event.get("stream_id")
+            if current is None or (named is not None and named != self._stream) or kind in _BOUNDS:
+                current = self._bound(kind, event, named)
+        current.take(event)
 
-    def take_odd(self, event: Json) -> None:
-        """What is no object."""
-        if type(event) is not str or event.strip() != _TERMINATOR:
-            self.stray.append(event)
+    def take_stretch(self, stretch: Stretch) -> None:
+        """A stretch of plain deltas belongs where the event before it does; others are broken up."""
+        if self.current is not None and _is_plain(stretch):
+            self.current.take_stretch(stretch)
+            return
+        for event in stretch.events():
+            self.take(event)
 
     def _bound(self, kind: Json, event: dict[str, Json], named: Json) -> Boundary:
         """The response of an event that may begin or end one, or is of another stream."""
@@ -110,14 +91,47 @@ def _is_plain(stretch: Stretch) -> bool:
 
 
 class Boundary:
-    """Where one response of a stream ends and the next begins."""
+    """Where one response of a stream ends and the next begins, and its events, which it takes as they come.
+
+    Where their numbers turn out to be odd, no more is taken: the response is made anew of all of them.
+    """
+
+    __slots__ = ("_ended", "_events", "_id", "_numbers", "_opened", "_response", "_stretched", "stray")
 
     def __init__(self, stray: list[Json]) -> None:
-        self.events: list[dict[str, Json] | Stretch] = []
         self.stray = stray
+        self._events: list[dict[str, Json] | Stretch] = []
+        #: How many events are in stretches, but for one each.
+        self._stretched = 0
+        self._numbers = Numbers()
+        self._response = StreamedResponse()
         self._ended = False
         self._opened = False
         self._id: Json = None
+
+    def goes_on(self, event: dict[str, Json]) -> bool:
+        """Take a delta that adds to the same text as the event before it; False, with nothing done, for any other."""
+        text = self._response.open_text
+        delta = None if text is None else text.delta_of(event)
+        if text is None or delta is None:
+            return False
+        self._events.append(event)
+        if self._numbers.follow(event.get("sequence_number")):
+            text.pieces.append(delta)
+        return True
+
+    def take(self, event: dict[str, Json]) -> None:
+        """Any event of the response but a stretch."""
+        self._events.append(event)
+        if self._numbers.follow(event.get("sequence_number")):
+            self._response.take(event)
+
+    def take_stretch(self, stretch: Stretch) -> None:
+        """A stretch of plain deltas."""
+        self._events.append(stretch)
+        self._stretched += len(stretch) - 1
+        if self._numbers.follow_stretch(stretch):
+            self._response.take_stretch(stretch)
 
     def starts_another(self, kind: Json, event: dict[str, Json]) -> bool:
         """Whether an event cannot belong to this response any more."""
@@ -134,6 +148,17 @@ class Boundary:
             if self._id is None or kind in ev.TERMINAL:
                 self._id = _response_id(event) or self._id
         self._ended = self._ended or kind == ev.ERROR or kind in ev.TERMINAL
+
+    def folded(self) -> Folded:
+        """The response as far as it came."""
+        if not self._numbers.is_odd:
+            count = len(self._events) + self._stretched
+            return self._response.result(count, self._numbers.missing, self.stray)
+        events, missing = without_repeats(self._events)
+        response = StreamedResponse()
+        for event in events:
+            response.take(event)
+        return response.result(len(events), missing, self.stray)
 
 
 def _response_id(event: dict[str, Json]) -> Json:

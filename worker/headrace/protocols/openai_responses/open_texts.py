@@ -1,62 +1,67 @@
-"""Texts that deltas are adding to: nearly all events of a stream are such deltas.
+"""The text that deltas are adding to: nearly all events of a stream are such deltas.
 
 The first delta of a text is looked up slot by slot, as any event. Those that follow have the same keys, and the same
-values at what tells the text; so they go straight to its pieces.
+values at what tells the text; so they go straight to its pieces, until any other event comes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from operator import itemgetter
-from typing import Any
+from typing import final
 
 from headrace.json_text import Json
 from headrace.protocols.openai_responses import events as ev
 
-
-class TextsByPlace:
-    """Texts that deltas with the same keys add to. place: of such a delta what tells its text."""
-
-    __slots__ = ("place", "texts")
-
-    def __init__(self, event: dict[str, Json]) -> None:
-        keys = [key for key in (*ev.PLACE, *ev.INDICES) if key in event]
-        self.place: Callable[[dict[str, Json]], Any] = itemgetter(*keys)
-        self.texts: dict[Any, OpenText] = {}
+#: What deltas of one text differ in, and what is empty in all of them.
+_OWN = frozenset({"delta", "sequence_number", "obfuscation", "logprobs"})
 
 
+@final
 class OpenText:
     """A text, and the deltas that add to it: those with the keys of the first, and its values at what tells a place."""
 
-    __slots__ = ("_index", "_index_key", "_item_id", "_kind", "_others", "_output_index", "_size", "pieces")
+    __slots__ = ("_index", "_index_key", "_item_id", "_kind", "_output_index", "_present", "_same", "_size", "pieces")
 
-    def __init__(self, event: dict[str, Json], pieces: list[str]) -> None:
+    def __init__(self, event: dict[str, Json], index_key: str, pieces: list[str]) -> None:
+        """index_key: the event's key for the text's position in a list of the item; "" where it has none."""
         self.pieces = pieces
         self._size = len(event)
         self._kind: Json = event["type"]
         self._item_id: Json = event.get("item_id")
         self._output_index: Json = event.get("output_index")
-        indices = [key for key in ev.INDICES if key in event]
-        self._index_key = indices[0] if indices else "content_index"
-        self._index: Json = event.get(self._index_key)
-        compared = ("type", "delta", "item_id", "output_index", self._index_key)
-        self._others = [key for key, value in event.items() if value is None or key not in compared]
-        if len(indices) > 1:
-            # Of two positions one would not be compared: no event has this size.
-            self._size = -1
+        self._index_key = index_key
+        self._index: Json = event.get(index_key)
+        #: Keys that must be there besides: with an equal value, and with any.
+        self._same: list[tuple[str, Json]] = []
+        self._present: list[str] = []
+        for key, value in event.items():
+            if key in _OWN:
+                # The number is read by who takes the event.
+                if key != "delta" and key != "sequence_number":
+                    self._present.append(key)
+            elif value is None or (key not in ev.PLACE and key != index_key):
+                self._same.append((key, value))
 
-    def take(self, event: dict[str, Json]) -> bool:
-        """Take a delta; False, with nothing done, for any other event."""
+    def delta_of(self, event: dict[str, Json]) -> str | None:
+        """What an event adds to this text; None where it may be any other event.
+
+        Whether it has a sequence number is not looked at.
+        """
         if len(event) != self._size or event.get("type") != self._kind or event.get("item_id") != self._item_id:
-            return False
-        if event.get("output_index") != self._output_index or event.get(self._index_key) != self._index:
-            return False
+            return None
+        place = event.get("output_index")
+        if place != self._output_index or type(place) is not type(self._output_index):
+            return None
+        if self._index_key:
+            index = event.get(self._index_key)
+            if index != self._index or type(index) is not type(self._index):
+                return None
         delta = event.get("delta")
-        if type(delta) is not str or event.get("logprobs"):
-            return False
-        # No generator: compiled, it would cost more than all of this.
-        for key in self._others:
-            if key not in event:
-                return False
-        self.pieces.append(delta)
-        return True
+        if type(delta) is not str:
+            return None
+        for key in self._present:
+            if key not in event or (key == "logprobs" and event[key]):
+                return None
+        for key, value in self._same:
+            if key not in event or event[key] != value:
+                return None
+        return delta

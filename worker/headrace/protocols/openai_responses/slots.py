@@ -197,17 +197,8 @@ class Slot:
                 item[name] = value
 
 
-def names(item: dict[str, Json]) -> list[str]:
-    """Ids by which events name an item: its own and its call's."""
-    item_id, call_id = item.get("id"), item.get("call_id")
-    found = [item_id] if type(item_id) is str and item_id else []
-    if type(call_id) is str and call_id:
-        found.append(call_id)
-    return found
-
-
 def is_named(item: dict[str, Json], name: Json) -> bool:
-    """Whether this is one of the item's `names`."""
+    """Whether this is one of the ids by which events name an item: its own and its call's."""
     return type(name) is str and bool(name) and (item.get("id") == name or item.get("call_id") == name)
 
 

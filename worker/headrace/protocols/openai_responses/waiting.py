@@ -16,9 +16,10 @@ class Waiting:
     again: a stream of many such copies stays linear.
     """
 
-    def __init__(self) -> None:
-        #: What was added and is in no line yet: most responses never ask for one.
-        self._added: list[tuple[Slot, str]] = []
+    def __init__(self, slots: list[Slot]) -> None:
+        """slots: those there are, in the order of their coming."""
+        #: What was added and is in no line yet.
+        self._added = [(slot, _line_of(slot.item)) for slot in slots]
         self._places: dict[int, int] = {}
         self._lines: dict[str, list[tuple[int, Slot]]] = {}
         self._standing: set[tuple[str, int]] = set()
