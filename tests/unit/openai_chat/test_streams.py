@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -455,3 +456,43 @@ def test_what_every_delta_repeats_does_not_break_up_a_stretch(key: str, monkeypa
     (one,) = CODEC.fold(values)
     assert any(type(value) is Stretch for value in values)
     assert one == other
+
+
+@pytest.mark.parametrize(("index", "texts"), [(1.0, ["ad", "bce"]), (True, ["acde", "b"])])
+def test_an_index_that_is_no_plain_number_means_the_same_inside_of_a_run(index: Any, texts: list[str]) -> None:
+    places: list[tuple[Any, str]] = [(0, "a"), (1, "b"), (index, "c"), (0, "d"), (index, "e")]
+    base = {"id": "c", "created": 1, "model": "m"}
+    events = [{**base, "choices": [{"index": at, "delta": {"content": text}}]} for at, text in places]
+    assert [choice["message"]["content"] for choice in folded_of(events).body["choices"]] == texts
+
+
+@pytest.mark.parametrize("where", ["chunk", "choice", "delta", "call"])
+def test_an_object_that_grows_a_key_a_chunk_is_linear_to_fold(where: str) -> None:
+    def event(number: int) -> dict[str, Any]:
+        grown = {"growing": {"inside": {f"k{number}": number}}}
+        fragment = {"index": 0, "function": {"name": "f", "arguments": ""}, **(grown if where == "call" else {})}
+        delta = {"tool_calls": [fragment], **(grown if where == "delta" else {})}
+        choice = {"index": 0, "delta": delta, **(grown if where == "choice" else {})}
+        return {"id": "c", "choices": [choice], **(grown if where == "chunk" else {})}
+
+    def seconds(count: int) -> float:
+        events = [event(number) for number in range(count)]
+        took = []
+        for _ in range(2):
+            start = time.process_time()
+            body = folded_of(events).body
+            took.append(time.process_time() - start)
+        choice = body["choices"][0]
+        message = choice["message"]
+        holder = {"chunk": body, "choice": choice, "delta": message, "call": message["tool_calls"][0]}[where]
+        assert holder["growing"]["inside"] == {f"k{number}": number for number in range(count)}
+        return min(took)
+
+    # Copying is C's work: steps of Python do not show it, time does.
+    assert seconds(16_000) < 8 * 3 * seconds(2_000)
+
+
+def test_choices_that_are_no_list_are_kept_though_the_rest_says_nothing_new() -> None:
+    base = {"id": "c", "created": 1, "model": "m"}
+    first = {**base, "choices": [{"index": 0, "delta": {"content": "a"}}]}
+    assert folded_of([first, {**base, "choices": {"a": 1}}]).stray == [{"choices": {"a": 1}}]

@@ -87,7 +87,7 @@ class Spoken:
 
     def _make_text(self) -> None:
         """Arguments that began as a value go on as text."""
-        self.pieces = [dumps(self.value)]
+        self.pieces = [dumps(merging.whole(self.value))]
         self.size = len(self.pieces[0])
         self.value = None
 
@@ -135,7 +135,7 @@ class Spoken:
         if self.name is not None:
             body["name"] = self.name
         if self.value is not None:
-            body[self.key] = self.value
+            body[self.key] = merging.whole(self.value)
         elif self.pieces:
             body[self.key] = "".join(self.pieces)
         return body

@@ -38,8 +38,8 @@ _DELTA_RULES: dict[str, merging.Rule] = {
 }
 #: Fields whose values over the chunks are lists to join.
 _LISTS = frozenset({"annotations", "images"})
-#: What changes with every chunk, blanked to compare the rest.
-CHOICE_MASK: dict[str, Json] = {"delta": None, "text": None}
+#: What choices that say nothing new besides may differ in.
+_OWN = ("delta", "text")
 _KNOWN_DELTA = frozenset(
     {*_DELTA_RULES, *_LISTS, *STRINGS, DETAILS, "content", "refusal", "tool_calls", "function_call", "audio"}
     | {"executed_tools", "index", "token_id", "provider_specific_fields", "citations"}
@@ -64,7 +64,7 @@ class Choice:
     )
 
     def __init__(self) -> None:
-        #: The last chunk's fields besides the delta: equal ones are skipped.
+        #: A copy of the last that said something new besides its delta; see `merging.says_again`.
         self.envelope: dict[str, Json] | None = None
         self.fields: dict[str, Json] = {}
         #: The message's fields without a reader of their own.
@@ -91,12 +91,11 @@ class Choice:
             self.take_delta(delta)
         if "text" in wire:
             self.take_text(wire["text"])
-        envelope = wire | CHOICE_MASK
-        if envelope != self.envelope:
+        if not merging.says_again(self.envelope, wire, _OWN):
             self._take_fields(wire)
             grows = wire.get("token_ids") is not None or wire.get("logprobs") is not None
             # Of what grows equal values are no repetition.
-            self.envelope = None if grows else envelope
+            self.envelope = None if grows else wire.copy()
 
     def take_delta(self, delta: dict[str, Json]) -> None:
         """Add one delta. Reasoning comes before content when both are in one."""

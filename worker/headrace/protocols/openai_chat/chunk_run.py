@@ -6,14 +6,13 @@ and only their delta is read. A chunk that is not quite like the first ends the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from operator import itemgetter
-from typing import Any
+from collections.abc import Sequence
+from typing import final
 
 from headrace.json_text import Json
-from headrace.protocols.openai_chat.choice_deltas import CHOICE_MASK, Choice
+from headrace.protocols.openai_chat.choice_deltas import Choice
 from headrace.protocols.openai_chat.delta_stretches import take_deltas
-from headrace.protocols.openai_chat.streamed_response import ENVELOPE_MASK, KNOWN, StreamedResponse
+from headrace.protocols.openai_chat.streamed_response import KNOWN, StreamedResponse
 from headrace.protocols.stretches import Path, Stretch
 
 #: What chunks with ids of their own may have: a field nobody knows counts once more with every id.
@@ -22,40 +21,29 @@ _TOLD_APART = KNOWN | {"choices", "obfuscation"}
 _ID: Path = ("id",)
 _CREATED: Path = ("created",)
 _PADDING: Path = ("obfuscation",)
-#: What chunks with ids of their own may differ in.
-_MASK_WITH_ID: dict[str, Json] = {**ENVELOPE_MASK, "id": None}
 
 
+@final
 class ChunkRun:
     """Chunks of one choice that differ in nothing but their delta, their padding and their ids.
 
     An id of its own in every chunk counts only where another response may begin.
     """
 
-    __slots__ = (
-        "_choice",
-        "_envelope",
-        "_has_text",
-        "_id",
-        "_is_finished",
-        "_like",
-        "_mask",
-        "_response",
-        "_wire_envelope",
-    )
+    __slots__ = ("_choice", "_has_text", "_is_padded", "_known", "_known_wire", "_response")
 
-    def __init__(self, response: StreamedResponse, choice: Choice, chunk: dict[str, Json], has_text: bool) -> None:
+    def __init__(
+        self, response: StreamedResponse, choice: Choice, chunk: dict[str, Json], wire: dict[str, Json]
+    ) -> None:
         self._response = response
         self._choice = choice
-        self._id: Json = chunk.get("id")
-        #: A chunk without an id is not one whose id is null.
-        self._mask = _MASK_WITH_ID if self._id else ENVELOPE_MASK
-        self._envelope = chunk | self._mask
-        self._wire_envelope = choice.envelope
-        self._has_text = has_text
-        #: Made when the run proves to be one.
-        self._like: _Likeness | None = None
-        self._is_finished = choice.finished
+        #: Copies of the first chunk and of its choice: a chunk that is equal to them, once they have its delta, its
+        #: text and its padding, is of the run.
+        self._known = chunk.copy()
+        self._known_wire = wire.copy()
+        self._known["choices"] = [self._known_wire]
+        self._has_text = "text" in wire
+        self._is_padded = "obfuscation" in chunk
 
     @classmethod
     def after(cls, response: StreamedResponse, chunk: dict[str, Json]) -> ChunkRun | None:
@@ -64,61 +52,69 @@ class ChunkRun:
         if response.done or response.one_choice or type(choices) is not list or len(choices) != 1:
             return None
         wire = choices[0]
-        if type(wire) is not dict or type(wire.get("delta")) is not dict:
-            return None
-        has_text = "text" in wire
-        if has_text and type(wire["text"]) is not str:
+        if type(wire) is not dict or type(wire.get("delta")) is not dict or type(wire.get("text", "")) is not str:
             return None
         index = wire.get("index")
         choice = response.choices.get(index) if type(index) is int else None
-        return None if choice is None or choice.envelope is None else cls(response, choice, chunk, has_text)
+        if choice is None or choice.envelope is None or choice.finished:
+            return None
+        return cls(response, choice, chunk, wire)
 
     def take(self, events: Sequence[Json | Stretch], start: int) -> int:
         """Take chunks from one on as long as they are of the run; gives the place of the first that is none."""
-        like, add, at = self._like, self._add, start
-        for at in range(start, len(events)):
+        at, end = start, len(events)
+        while at < end:
             chunk: Json = events[at]
-            delta = None if like is None else like.delta_of(chunk)
+            delta = self._delta_of(chunk) if type(chunk) is dict else None
             if delta is None:
-                delta = self._delta_of(chunk)
-                if delta is None:
-                    break
-                like = self._like
+                break
             if self._has_text:
-                self._choice.take_text(chunk["choices"][0]["text"])
-            add(delta)
-        else:
-            at = len(events)
+                self._choice.take_text(self._known_wire["text"])
+            self._add(delta)
+            at += 1
         self._count(at - start)
         return at
 
-    def _delta_of(self, chunk: Json) -> dict[str, Json] | None:
-        """The delta of a chunk of the run, if maybe with another id or with other keys that say nothing."""
-        choices = chunk.get("choices") if type(chunk) is dict else None
-        wire: Json = choices[0] if type(choices) is list and len(choices) == 1 else None
-        delta: Json = wire.get("delta") if type(wire) is dict else None
-        if type(delta) is not dict or chunk | self._mask != self._envelope or wire | CHOICE_MASK != self._wire_envelope:
+    def _delta_of(self, chunk: dict[str, Json]) -> dict[str, Json] | None:
+        """The delta of a chunk of the run, if maybe with another id; None for any other chunk."""
+        choices = chunk.get("choices")
+        if type(choices) is not list or len(choices) != 1:
             return None
-        if "text" in wire and not (self._has_text and type(wire["text"]) is str):
+        wire = choices[0]
+        if type(wire) is not dict:
             return None
-        if self._has_text and "text" not in wire:
+        delta, index = wire.get("delta"), wire.get("index")
+        # Equal to a number they may be, but they are no indexes.
+        if type(delta) is not dict or index is True or index is False:
             return None
-        if chunk.get("id") != self._id and not self._take_id(chunk):
-            return None
-        if self._like is None:
-            self._like = _Likeness(chunk, wire)
-        return delta
+        self._known_wire["delta"] = delta
+        if self._has_text:
+            text = wire.get("text")
+            if type(text) is not str:
+                return None
+            self._known_wire["text"] = text
+        if self._is_padded:
+            self._known["obfuscation"] = chunk.get("obfuscation")
+        return delta if chunk == self._known or self._takes_id(chunk) else None
 
-    def _take_id(self, chunk: dict[str, Json]) -> bool:
-        """Another id: False where it may begin another response, or where one of the two is none."""
-        response, new_id = self._response, chunk.get("id")
-        if self._is_finished or not self._id or not new_id or not _TOLD_APART.issuperset(chunk):
+    def _takes_id(self, chunk: dict[str, Json]) -> bool:
+        """Whether a chunk differs only in its id; no other response may begin with it, and both must have one."""
+        response, old, new = self._response, self._known.get("id"), chunk.get("id")
+        if not old or not new or new == old or not _TOLD_APART.issuperset(chunk):
             return False
-        if new_id != response.fields.get("id"):
+        self._known["id"] = new
+        if chunk != self._known:
+            self._known["id"] = old
+            return False
+        self._note_id(new)
+        if new != response.fields.get("id"):
             response.ids += 1
-        response.envelope = chunk | ENVELOPE_MASK
-        self._id = new_id
         return True
+
+    def _note_id(self, new: Json) -> None:
+        self._known["id"] = new
+        if self._response.envelope is not None:
+            self._response.envelope["id"] = new
 
     def _add(self, delta: dict[str, Json]) -> None:
         """Add a delta; content alone and a piece of arguments alone without a look at the table of readers."""
@@ -154,40 +150,6 @@ class ChunkRun:
         if _ID in varying:
             ids = stretch.values(_ID)
             response.ids += sum(1 for one in ids if one and one != response.fields["id"])
-            response.envelope = {**(response.envelope or {}), "id": ids[-1]}
-            self._id = ids[-1]
+            self._note_id(ids[-1])
         self._count(len(stretch))
         return True
-
-
-class _Likeness:
-    """What chunks of a run share, for the fastest comparison: values at keys, taken out all at once."""
-
-    __slots__ = ("_has_text", "_is_padded", "_of_chunk", "_of_wire", "_size", "_values", "_wire_size", "_wire_values")
-
-    def __init__(self, chunk: dict[str, Json], wire: dict[str, Json]) -> None:
-        self._size, self._wire_size = len(chunk), len(wire)
-        self._of_chunk, self._of_wire = _values_but(chunk, ENVELOPE_MASK), _values_but(wire, CHOICE_MASK)
-        self._values, self._wire_values = self._of_chunk(chunk), self._of_wire(wire)
-        self._is_padded, self._has_text = "obfuscation" in chunk, "text" in wire
-
-    def delta_of(self, chunk: Json) -> dict[str, Json] | None:
-        """The delta of a chunk that shares all this and has the same keys; None for any other."""
-        try:
-            (wire,) = chunk["choices"]
-            delta = wire["delta"]
-            if self._of_chunk(chunk) != self._values or self._of_wire(wire) != self._wire_values:
-                return None
-        except (KeyError, TypeError, ValueError):
-            return None
-        if type(delta) is not dict or len(chunk) != self._size or len(wire) != self._wire_size:
-            return None
-        if (self._is_padded and "obfuscation" not in chunk) or (self._has_text and type(wire.get("text")) is not str):
-            return None
-        return delta
-
-
-def _values_but(example: dict[str, Json], mask: dict[str, Json]) -> Callable[[dict[str, Json]], Any]:
-    """What gives the values of an object at the keys of an example but some."""
-    keys = [key for key in example if key not in mask]
-    return itemgetter(*keys) if keys else len

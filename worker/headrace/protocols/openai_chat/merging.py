@@ -23,6 +23,41 @@ class Several:
         self.values = values
 
 
+class Merged:
+    """The objects that are the values of one field, merged key by key, until the stream has ended."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, start: dict[str, Json]) -> None:
+        self.fields = start.copy()
+
+    def add(self, wire: dict[str, Json]) -> None:
+        """Add one chunk's object."""
+        for key, value in wire.items():
+            put(self.fields, key, value, merged)
+
+    def whole(self) -> dict[str, Json]:
+        """The object as the whole body has it."""
+        return {key: whole(value) for key, value in self.fields.items()}
+
+
+def whole(value: Json) -> Json:
+    """A value that may be `Merged`, as the whole body has it."""
+    return value.whole() if isinstance(value, Merged) else value
+
+
+def says_again(known: dict[str, Json] | None, wire: dict[str, Json], own: tuple[str, ...]) -> bool:
+    """Whether an object is equal to one before it but for some keys. known: a copy of that, which takes them over."""
+    if known is None:
+        return False
+    for key in own:
+        if key in wire:
+            known[key] = wire[key]
+        elif key in known:
+            del known[key]
+    return known == wire
+
+
 def first(before: Json, after: Json) -> Json:
     """The first value that says something stays."""
     return before or after
@@ -35,15 +70,14 @@ def last(before: Json, after: Json) -> Json:
 
 def merged(before: Json, after: Json) -> Json:
     """Objects are merged, key by key; else the newest value holds."""
-    if type(before) is not dict or type(after) is not dict:
+    if type(after) is not dict:
         return after
-    whole = dict(before)
-    for key, value in after.items():
-        if key not in whole or whole[key] is None:
-            whole[key] = value
-        elif value is not None:
-            whole[key] = merged(whole[key], value)
-    return whole
+    if type(before) is dict:
+        before = Merged(before)
+    if not isinstance(before, Merged):
+        return after
+    before.add(after)
+    return before
 
 
 def every(before: Json, after: Json) -> Json:
@@ -51,9 +85,9 @@ def every(before: Json, after: Json) -> Json:
     if isinstance(before, Several):
         before.values.append(after)
         return before
-    if type(before) is dict and type(after) is dict:
+    if type(after) is dict and (type(before) is dict or isinstance(before, Merged)):
         return merged(before, after)
-    return Several([before, after])
+    return Several([whole(before), after])
 
 
 def put(body: dict[str, Json], key: str, value: Json, rule: Rule) -> None:
@@ -65,10 +99,12 @@ def put(body: dict[str, Json], key: str, value: Json, rule: Rule) -> None:
 
 
 def settled(body: dict[str, Json], *, texts: bool) -> dict[str, Json]:
-    """The body with `Several` values made one. texts: texts are pieces of one text."""
+    """The body with `Several` and `Merged` values made one. texts: texts are pieces of one text."""
     for key, value in body.items():
         if isinstance(value, Several):
             body[key] = _settle(value.values, texts)
+        elif isinstance(value, Merged):
+            body[key] = value.whole()
     return body
 
 

@@ -40,8 +40,8 @@ _RULES: dict[str, merging.Rule] = {
 }
 #: The fields of a chunk that tell a response, besides its choices.
 KNOWN = frozenset(_RULES)
-#: What `StreamedResponse.envelope` leaves out, blanked to compare the rest.
-ENVELOPE_MASK: dict[str, Json] = {"choices": None, "obfuscation": None}
+#: What chunks that say nothing new may differ in.
+_OWN = ("choices", "obfuscation")
 _OBJECTS = {"chat.completion.chunk": "chat.completion"}
 
 
@@ -70,7 +70,7 @@ class StreamedResponse:
         self.one_choice = one_choice
         self.choices: dict[Any, Choice] = {}
         self.fields: dict[str, Json] = {}
-        #: The last chunk's fields besides its choices: equal ones are skipped.
+        #: A copy of the last chunk that said something new besides its choices; see `merging.says_again`.
         self.envelope: dict[str, Json] | None = None
         self.count = 0
         self.done = False
@@ -120,9 +120,9 @@ class StreamedResponse:
         if type(choices) is list:
             self.listed = True
             self._take_choices(choices)
-        envelope = event | ENVELOPE_MASK
-        if envelope != self.envelope:
-            self.envelope = envelope
+        is_odd = choices is not None and type(choices) is not list
+        if is_odd or not merging.says_again(self.envelope, event, _OWN):
+            self.envelope = event.copy()
             self._take_fields(event)
 
     def _take_choices(self, wires: list[Json]) -> None:
@@ -131,8 +131,7 @@ class StreamedResponse:
             if type(wire) is not dict:
                 self.odd.append(wire)
                 continue
-            index = wire.get("index")
-            key = 0 if self.one_choice else index if type(index) in (int, str) else place
+            key = 0 if self.one_choice else _key_of(wire.get("index"), place)
             choice = self.choices.get(key)
             if choice is None:
                 choice = self.choices[key] = Choice()
@@ -198,6 +197,13 @@ class StreamedResponse:
             unknown=unknown,
             stray=self.stray,
         )
+
+
+def _key_of(index: Json, place: int) -> int | str:
+    """By what a choice is known: its index, a whole number however it is written (1.0 is 1), else its place."""
+    if type(index) is int or type(index) is str:
+        return index
+    return int(index) if type(index) is float and index.is_integer() else place
 
 
 def _starts(choice: Json) -> bool:
