@@ -8,8 +8,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
-from typing import Any, cast
+from typing import Any, Final, cast, final
 
 from headrace.capture.compression import decompress
 from headrace.capture.detection import ALIASES, protocol_named
@@ -69,22 +68,37 @@ def micros(value: Json, place: str = "$.captured_at") -> int | None:
 
 def _of_iso(text: str) -> int:
     """Of what producers write most, the minute is read once: its seconds and their fraction are the microseconds."""
-    if len(text) == 27 and text[26] == "Z" and text[19] == ".":
-        within = text[17:19] + text[20:26]
-        if within.isascii() and within.isdigit() and within[0] < "6":
-            return _of_minute(text[:17]) + int(within)
+    if text.endswith("Z") and text[19:20] == ".":
+        fraction = text[20:-1]
+        within = text[17:19] + (fraction if len(fraction) == 6 else fraction.ljust(6, "0"))
+        if fraction and len(within) == 8 and within < "6" and within.isdigit() and within.isascii():
+            if not text.startswith(_minute.start):
+                _minute.begin(text[:17])
+            return _minute.micros + int(within)
     return _of_any_iso(text)
-
-
-@lru_cache(maxsize=256)
-def _of_minute(start: str) -> int:
-    return _of_any_iso(start + "00.000000Z")
 
 
 def _of_any_iso(text: str) -> int:
     moment = datetime.fromisoformat(text)
     since = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)) - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+@final
+class _Minute:
+    """The minute that was read last, as far as the colon before its seconds."""
+
+    __slots__ = ("micros", "start")
+
+    def __init__(self) -> None:
+        self.begin("1970-01-01T00:00:")
+
+    def begin(self, start: str) -> None:
+        self.micros = _of_any_iso(start + "00.000000Z")
+        self.start = start
+
+
+_minute: Final = _Minute()
 
 
 def _of_number(value: Json) -> int:

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import msgspec
 
+# Bytes as numbers: ``in`` first takes bytes for a number, and what it does when they are none costs more than all.
+_NUL, _LF, _CR = 0, 10, 13
 _BOM = b"\xef\xbb\xbf"
 _FIELDS = frozenset({b"data", b"event", b"id", b"retry", b""})
 
@@ -108,7 +110,7 @@ class EventStream:
         elif name == b"event":
             self._event = _text(value)
         elif name == b"id":
-            if b"\0" not in value:
+            if _NUL not in value:
                 self._id = value.decode("utf-8", "replace")
         elif name == b"retry" and value.isdigit():
             self.retry = int(value)
@@ -142,9 +144,9 @@ def split_regular(body: bytes) -> list[tuple[bytes, str | None]] | None:
     ends with a blank line. Comments between events may be there. None: read it the long way.
     """
     body = body.removeprefix(_BOM)
-    if b"\r" in body:
+    if _CR in body:
         body = body.replace(b"\r\n", b"\n")
-    if b"\r" in body or not body.endswith(b"\n\n"):
+    if _CR in body or not body.endswith(b"\n\n"):
         return None
     body = body[:-2]
     line_ends = body.count(b"\n")
@@ -179,7 +181,7 @@ def _split_blocks(blocks: list[bytes]) -> list[tuple[bytes, str | None]] | None:
         if block.startswith(b"event: "):
             head, _, block = block.partition(b"\n")
             name = _text(head[7:])
-        if b"\n" in block:
+        if _LF in block:
             return None
         if block.startswith(b"data:"):
             events.append((block[6:] if block.startswith(b"data: ") else block[5:], name))

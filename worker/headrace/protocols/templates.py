@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import compress, count, groupby
 from operator import itemgetter, ne
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -31,6 +31,7 @@ _STRING = re.compile(rb'"((?:[^"\\]+|\\.)*)"')
 _NUMBER = re.compile(rb"(-?\d[\d.eE+-]*)")
 _WHOLE_NUMBER = re.compile(rb"0|[1-9]\d*")
 _SPACE = b" \t\r\n"
+_BACKSLASH: Final = 92
 _CLOSING = re.compile(rb"[\]}\s]*")
 _texts = msgspec.json.Decoder(list[str]).decode
 _text = msgspec.json.Decoder(str).decode
@@ -183,7 +184,7 @@ class Template:
 
 def parts_of(payload: bytes) -> list[bytes]:
     """An event cut at its quotes: what is outside of strings and what is inside, in turns."""
-    return _STRING.split(payload) if b"\\" in payload else payload.split(b'"')
+    return _STRING.split(payload) if _BACKSLASH in payload else payload.split(b'"')
 
 
 def _differences(before: list[bytes], after: list[bytes]) -> set[_Hole] | None:
@@ -274,7 +275,7 @@ def _read_texts(pieces: Sequence[bytes]) -> list[str]:
     """JSON strings without their quotes -> their values; raises where one is no string."""
     joined = b'["' + b'","'.join(pieces) + b'"]'
     quotes = joined
-    if b"\\" in joined:
+    if _BACKSLASH in joined:
         quotes = joined.replace(b"\\\\", b"")
         # A piece that escapes the quote after it is none.
         ends_well = b'\\","' not in quotes and not quotes.endswith(b'\\"]')

@@ -121,6 +121,9 @@ def sign(payload: bytes) -> int:
     A whole event is read, for arguments of calls may have any keys. Of an event that is cut only the spelling of a
     finishReason is looked for: SIGN_SOFT, which a later piece may still take back.
     """
+    # Words first: looking for them takes half as long as the pattern does.
+    if payload.find(b"finish") < 0 and payload.find(b"block") < 0 and payload.find(b'"error"') < 0:
+        return SIGN_NONE
     if _ENDING.search(payload) is None:
         return SIGN_NONE
     try:

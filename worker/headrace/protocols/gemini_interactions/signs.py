@@ -28,8 +28,9 @@ _BARE_TERMINATORS = frozenset({b"[DONE]", b'"[DONE]"', b'"done"'})
 def sign(payload: bytes) -> int:
     """SIGN_HARD when the bytes hold the last event, else SIGN_NONE; this protocol has no trailers."""
     is_event = payload[:1] == b"{" and payload[-1:] == b"}"
-    # Looking for words costs a tenth of searching for the pattern, and most events have none.
-    if (b"interaction.c" in payload or b'"error"' in payload) and _LAST.search(payload):
+    # Looking for words costs a tenth of searching for the pattern, and most events have none. (By find: ``in`` first
+    # takes the bytes for a number, which costs more than the search.)
+    if (payload.find(b"interaction.c") >= 0 or payload.find(b'"error"') >= 0) and _LAST.search(payload):
         if _is_last(payload) or _LAST_OF_LINE.match(payload):
             return SIGN_HARD
         if any(_is_last(line) for line in _LINE.findall(payload) if _LAST.search(line)):

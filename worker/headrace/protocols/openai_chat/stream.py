@@ -65,7 +65,7 @@ def sign(payload: bytes) -> int:
             pass  # it has a sign, or some other form
         else:
             return SIGN_NONE
-    if b"[DONE]" in payload and _TERMINATOR.search(payload):
+    if payload.find(b"[DONE]") >= 0 and _TERMINATOR.search(payload):
         return SIGN_HARD
     if not _CANDIDATE.search(payload):
         return SIGN_NONE

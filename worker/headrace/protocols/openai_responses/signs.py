@@ -8,6 +8,7 @@ scalars only, or found by parsing. An `event:` line of SSE cannot be content: st
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from headrace.errors import HeadraceError
 from headrace.json_text import Json, loads
@@ -17,6 +18,15 @@ from headrace.reassembly.pieces import SIGN_HARD, SIGN_NONE
 _NAMES = b"|".join(re.escape(name.encode()) for name in (*ev.TERMINAL, ev.ERROR))
 _TYPE = rb'"type"\s*:\s*"(?:' + _NAMES + rb')"'
 _TYPE_ANYWHERE = re.compile(_TYPE)
+
+#: How most events begin, and none that is the last.
+_DELTAS = tuple(
+    f'{{"type":{space}"response.{text}.delta"'.encode()
+    for text in ("output_text", "function_call_arguments", "reasoning_summary_text", "reasoning_text")
+    for space in ("", " ")
+)
+_LF: Final = 10
+_CR: Final = 13
 
 _EVENT_NAME = re.compile(rb"event:[ \t]*(?:" + _NAMES + rb")[ \t]*(?=([\r\n])|$)")
 _CANDIDATE = re.compile(_TYPE + rb'|"error"\s*:\s*[{"]')
@@ -30,9 +40,11 @@ _LINE = re.compile(rb"^(?:data:[ \t]*)?(\{.*\})[ \t\r]*$", re.MULTILINE)
 
 def sign(payload: bytes) -> int:
     """SIGN_HARD when the bytes (one JSON event, or a slice of the SSE body) hold a terminal event or an error."""
+    if payload.startswith(_DELTAS) and _LF not in payload and _CR not in payload:
+        return SIGN_NONE
     if payload[:1] != b"{" and _has_event_line(payload):
         return SIGN_HARD
-    if _TYPE_ANYWHERE.search(payload) is None and b"error" not in payload:
+    if _TYPE_ANYWHERE.search(payload) is None and payload.find(b"error") < 0:
         # Nearly all pieces end here.
         return SIGN_NONE
     if not _CANDIDATE.search(payload):
