@@ -384,6 +384,37 @@ def test_what_the_terminal_copy_of_an_item_leaves_blank_stands(known: Any, blank
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "opened", "delta", "last", "expected"),
+    [
+        ("output_text", {**MESSAGE, "content": None}, "hi", {"content": None}, {"content": [{**TEXT, "text": "hi"}]}),
+        ("output_text", MESSAGE, "hi", {"content": []}, {"content": [{**TEXT, "text": "hi"}]}),
+        ("output_text", MESSAGE, "hi", {"content": [TEXT]}, {"content": [{**TEXT, "text": "hi"}]}),
+        ("function_call_arguments", CALL, '{"a":1}', {"arguments": ""}, {"arguments": '{"a":1}'}),
+    ],
+)
+def test_what_a_done_item_leaves_blank_stands_as_its_deltas_said(
+    name: str, opened: Any, delta: str, last: Any, expected: Any
+) -> None:
+    said = event(f"{name}.delta", item_id=opened["id"], output_index=0, content_index=0, delta=delta)
+    ended = {**opened, **last, "status": "completed"}
+    assert output(added(opened), said, done(ended), terminal(output=[])) == [{**ended, **expected}]
+
+
+def test_blank_done_events_take_no_text_back() -> None:
+    said = [added(MESSAGE), event("content_part.added", **AT, part=TEXT), event("output_text.delta", **AT, delta="hi")]
+    blank = [event("output_text.done", **AT, text=""), event("content_part.done", **AT, part=TEXT)]
+    for ending in ([blank[0]], [blank[1]], blank):
+        (message,) = output(*said, *ending)
+        assert message["content"] == [{**TEXT, "text": "hi"}]
+
+
+def test_a_part_that_opens_anew_begins_blank() -> None:
+    opening = event("content_part.added", **AT, part=TEXT)
+    (message,) = output(added(MESSAGE), opening, event("output_text.delta", **AT, delta="hi"), opening)
+    assert message["content"] == [TEXT]
+
+
 def test_a_blank_that_was_never_filled_stays_one() -> None:
     texts = {**MESSAGE, "content": [TEXT, TEXT]}
     for item in (MESSAGE, CALL, REASONING, texts):

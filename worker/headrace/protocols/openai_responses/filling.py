@@ -19,22 +19,29 @@ _SAID: dict[str, tuple[str, ...]] = {
     "code_interpreter_call": ("code",),
 }
 #: The same of the elements of its lists.
-_SAID_WITHIN = ("text", "refusal", "annotations")
+_TEXTS = ("text", "refusal")
+_SAID_WITHIN = (*_TEXTS, "annotations")
 
 
 def _is_blank(value: Json) -> bool:
     return value is None or value == "" or value == []
 
 
-def lacks(item: dict[str, Json]) -> bool:
-    """Whether an item leaves something blank that it could say."""
+def lacks(item: dict[str, Json], *, annotations: bool = True) -> bool:
+    """Whether an item leaves something blank that it could say; ``annotations``, which most lack, count or do not."""
+    names = _SAID_WITHIN if annotations else _TEXTS
     for key in _said(item):
         value = item.get(key)
-        if _is_blank(value):
+        if _is_blank(value) or (type(value) is list and _elements_lack(value, names)):
             return True
-        if type(value) is list:
-            for element in value:
-                if type(element) is dict and any(name in element and _is_blank(element[name]) for name in _SAID_WITHIN):
+    return False
+
+
+def _elements_lack(elements: list[Json], names: tuple[str, ...]) -> bool:
+    for element in elements:
+        if type(element) is dict:
+            for name in names:
+                if name in element and _is_blank(element[name]):
                     return True
     return False
 

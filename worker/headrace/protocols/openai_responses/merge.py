@@ -34,7 +34,7 @@ def merge_output(snapshot: Json, slots: list[Slot], final: bool) -> Json:
 
 def _final(item: dict[str, Json], slot: Slot) -> dict[str, Json]:
     """The terminal copy of a streamed item. What streamed is put together only where that is needed."""
-    return filled(item, slot.build()) if lacks(item) else item
+    return filled(item, slot.build()) if item != slot.item and lacks(item) else item
 
 
 def _is_streamed(snapshot: list[Json], streamed: list[Slot]) -> bool:

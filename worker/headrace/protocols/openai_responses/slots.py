@@ -11,6 +11,7 @@ from typing import Any
 
 from headrace.json_text import Json
 from headrace.protocols.openai_responses.events import Text
+from headrace.protocols.openai_responses.filling import filled, lacks
 
 #: Items that are opened by an event which names them, without `output_item.added`.
 _SKELETONS: dict[str, dict[str, Json]] = {
@@ -69,8 +70,8 @@ class Slot:
         return cls(key, {"type": item_type, **identity, **_fresh(_SKELETONS.get(item_type, {}))})
 
     def replace(self, item: dict[str, Json], done: bool) -> None:
-        """A whole copy: everything before it is void."""
-        self.item = item
+        """A whole copy: everything before it is void, but for what the final one leaves blank."""
+        self.item = self._filled(item) if done else item
         self.done = done
         self.opened = True
         if self._texts:
@@ -88,6 +89,16 @@ class Slot:
         if self._fields:
             self._fields.clear()
         self._last.clear()
+
+    def _filled(self, item: dict[str, Json]) -> dict[str, Json]:
+        if not self._texts and not self._elements and not self._annotations and not self.done:
+            return item
+        return filled(item, self.build()) if lacks(item, annotations=self._has_annotations()) else item
+
+    def _has_annotations(self) -> bool:
+        if self.done or self._annotations:
+            return True
+        return any(type(element) is dict and element.get("annotations") for element in self._elements.values())
 
     @property
     def touched(self) -> bool:
@@ -116,17 +127,22 @@ class Slot:
         return found
 
     def set_text(self, text: Text, index: int, whole: str) -> None:
-        """The full text: replaces all deltas and what the item opened with."""
+        """The full text: replaces all deltas and what the item opened with. One that is blank takes nothing back."""
+        if not whole and self._texts.get((text, index)):
+            return
         self._texts[text, index] = [whole]
         self._whole.add((text, index))
 
-    def set_element(self, name: str, index: int, element: Json) -> None:
-        """A whole element of a list: replaces its texts and annotations."""
-        self._elements[name, index] = element
+    def set_element(self, name: str, index: int, element: Json, *, done: bool) -> None:
+        """A whole element of a list: replaces its texts and annotations. done: it is the final one, of which a text
+        that is blank takes nothing back."""
         if self._texts:
             for key in [key for key in self._texts if key[0].list == name and key[1] == index]:
-                del self._texts[key]
+                pieces, field = self._texts.pop(key), key[0].field
                 self._whole.discard(key)
+                if done and field and type(element) is dict and not element.get(field):
+                    element = {**element, field: "".join(pieces)}
+        self._elements[name, index] = element
         if name == "content" and (self._annotated or self._logprobs):
             self._annotations.pop(index, None)
             self._annotated.pop(index, None)
@@ -162,7 +178,7 @@ class Slot:
         """All that a command printed."""
         self._shell.pop(index, None)
         if type(output) is list and len(output) == 1:
-            self.set_element("output", index, output[0])
+            self.set_element("output", index, output[0], done=True)
         else:
             self.set_field("output", output)
 

@@ -267,7 +267,8 @@ def _take_part(response: StreamedResponse, kind: str, event: dict[str, Json]) ->
     if part is None:
         return True
     slot = response.slot(event, item_type)
-    slot.set_element(name, slot.index(name, event.get(index_key), opening=kind.endswith(".added")), part)
+    opening = kind.endswith(".added")
+    slot.set_element(name, slot.index(name, event.get(index_key), opening), part, done=not opening)
     return True
 
 
