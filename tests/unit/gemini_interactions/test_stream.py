@@ -330,6 +330,18 @@ def test_a_stream_that_goes_on_has_the_steps_of_before() -> None:
     assert folded.body["steps"] == [STEPS["thought"], {"type": "model_output", "content": [TEXT]}]
 
 
+def test_another_step_under_an_index_takes_nothing_from_the_one_before() -> None:
+    call = {"type": "function_call", "id": "c", "name": "f", "arguments": {"x": 1}}
+    said = [start(0, {"type": "model_output"}), delta(0, {"type": "text", "text": "a"}), stop(0)]
+    called = [start(0, call), stop(0), start(0, {**call, "id": "d"})]
+    more = delta(0, {"type": "arguments_delta", "arguments": '{"x": 2}'})
+    assert fold_one(created(), *said, *called, more, completed()).body["steps"] == [
+        {"type": "model_output", "content": [{"type": "text", "text": "a"}]},
+        call,
+        {**call, "id": "d", "arguments": {"x": 2}},
+    ]
+
+
 def test_a_replay_from_the_start_is_the_same_interaction() -> None:
     begun = [created(), start(0, {"type": "model_output"}), delta(0, TEXT)]
     folded = fold_one(*begun, *begun, stop(0), completed())

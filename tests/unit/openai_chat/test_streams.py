@@ -437,6 +437,15 @@ def test_strays_alone_are_not_lost() -> None:
     assert CODEC.fold([]) == [] and CODEC.fold(["[DONE]"]) == []
 
 
+def test_a_last_message_that_says_all_again_adds_what_no_delta_had() -> None:
+    last = chunk({}, "stop")
+    last["choices"][0]["message"] = {"role": "assistant", "content": "Hello", "name": "M", "audio_content": ""}
+    folded = folded_of([chunk({"role": "assistant", "content": "He"}), chunk({"content": "llo"}), last, "[DONE]"])
+    assert folded.stray == []
+    message = folded.body["choices"][0]["message"]
+    assert message == {"role": "assistant", "content": "Hello", "name": "M", "audio_content": ""}
+
+
 def test_a_message_that_contradicts_its_deltas_is_stray() -> None:
     event = chunk({"content": "a"}, "stop")
     event["choices"][0]["message"] = {"role": "assistant", "content": "something else"}

@@ -11,6 +11,7 @@ indices) gives one interaction; an opening event with another id, or after the l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from headrace.json_text import Json
@@ -30,12 +31,14 @@ _ENVELOPE = frozenset({"event_type", "event_id", "interaction"})
 class _Interaction(Counted):
     """One interaction in the making."""
 
-    __slots__ = ("body", "complete", "extras", "list_key", "run", "slots", "stray", "unknown", "usage")
+    __slots__ = ("body", "complete", "extras", "left", "list_key", "run", "slots", "stray", "unknown", "usage")
 
     def __init__(self) -> None:
         super().__init__()
         self.body: dict[str, Json] = {}
         self.slots: dict[int, Slot] = {}
+        #: Slots whose index another step has now.
+        self.left: list[tuple[int, Slot]] = []
         self.list_key = "steps"
         self.extras: list[Json] = []
         self.usage: Json = None
@@ -63,9 +66,13 @@ class _Interaction(Counted):
         return slot
 
     def open_slot(self, event: dict[str, Json], step: Json) -> None:
-        """Open the slot of a start event; one that was open is being replayed."""
-        index = index_of(event)
-        self.slots[len(self.slots) if index is None else index] = Slot(step, flat=self.list_key == "outputs")
+        """Open the slot of a start event. One that was open is being replayed, unless it is another step's."""
+        given = index_of(event)
+        index = len(self.slots) if given is None else given
+        before = self.slots.get(index)
+        if before is not None and not _is_replayed(before.step, step):
+            self.left.append((index, before))
+        self.slots[index] = Slot(step, flat=self.list_key == "outputs")
 
     def extra(self, event: dict[str, Json], keys: set[str]) -> None:
         """Keep fields of an event that nobody knows."""
@@ -76,17 +83,36 @@ class _Interaction(Counted):
         """The folded response. Steps of the last event are authoritative, unless it lacks some that were streamed."""
         body = self.body
         final = body.get(self.list_key)
-        if type(final) is list and len(final) >= len(self.slots):
-            for slot in self.slots.values():
+        slots = self._in_order()
+        if type(final) is list and len(final) >= len(slots):
+            for slot in slots:
                 self.stray += slot.unknown
-        elif self.slots:
-            body[self.list_key] = [self.slots[index].taken() for index in sorted(self.slots)]
+        elif slots:
+            body[self.list_key] = [slot.taken() for slot in slots]
         if self.usage is not None and body.get("usage") is None:
             body["usage"] = self.usage
         if self.extras:
             held = body.get(EVENT_EXTRAS)
             body[EVENT_EXTRAS] = [*held, *self.extras] if type(held) is list else self.extras
         return Folded(body, self.complete, self.events, unknown=self.unknown, stray=self.stray)
+
+    def _in_order(self) -> list[Slot]:
+        slots = [self.slots[index] for index in sorted(self.slots)]
+        if self.left:
+            every = sorted([*self.left, *self.slots.items()], key=itemgetter(0))
+            slots = [slot for _, slot in every]
+        return slots
+
+
+def _is_replayed(before: Json, step: Json) -> bool:
+    """Whether a start event can be that of the step before: it has the same type and, where both have one, id."""
+    if type(before) is not dict or type(step) is not dict:
+        return True
+    for key in ("type", "id", "call_id"):
+        known, said = before.get(key), step.get(key)
+        if known is not None and said is not None and known != said:
+            return False
+    return True
 
 
 def fold(events: Sequence[Json | Stretch]) -> list[Folded]:

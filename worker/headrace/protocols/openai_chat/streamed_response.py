@@ -174,7 +174,7 @@ class StreamedResponse:
             layout.append(runs)
             unknown += [("delta", of_delta) for of_delta in sorted(choice.unknown)]
             for message in choice.whole:
-                if message != body.get("message"):
+                if not _completes(body, message):
                     self.stray.append({"choices": [{"index": key, "message": message}]})
         fields = merging.settled(self.fields, texts=False)
         if self.listed:
@@ -197,6 +197,35 @@ class StreamedResponse:
             unknown=unknown,
             stray=self.stray,
         )
+
+
+#: What only deltas can tell the order of.
+_SAID = frozenset(
+    {
+        *("content", "refusal", "tool_calls", "function_call", "audio"),
+        *("reasoning_content", "reasoning", "reasoning_details"),
+    }
+)
+
+
+def _completes(body: dict[str, Json], whole: Json) -> bool:
+    """Lay a whole message that came beside deltas over the folded one; False, with nothing done, if it says else.
+
+    Some servers (MiniMax) end a stream with the message once more and give it fields that no delta had.
+    """
+    folded = body.get("message")
+    if whole == folded:
+        return True
+    if type(folded) is not dict or type(whole) is not dict:
+        return False
+    more: dict[str, Json] = {}
+    for key, value in whole.items():
+        if key not in folded and key not in _SAID:
+            more[key] = value
+        elif value and value != folded.get(key):
+            return False
+    folded.update(more)
+    return True
 
 
 def _key_of(index: Json, place: int) -> int | str:
