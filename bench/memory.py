@@ -86,7 +86,7 @@ async def _open(url: str, calls: int, chunks: int, mark: str) -> dict[str, Any]:
 async def _take(pipeline: Pipeline, opened: Iterator[Message], first: int) -> tuple[int, int] | None:
     """One batch; its raw bytes and pieces. Nothing of it is left when this returns but what the pipeline keeps."""
     inbound = [
-        Inbound(Source("t", 0, offset, 1_790_000_000_000_000 + offset), message.value)
+        Inbound.at(Source("t", 0, offset, 1_790_000_000_000_000 + offset), message.value)
         for offset, message in enumerate(islice(opened, _BATCH), first)
     ]
     if not inbound:

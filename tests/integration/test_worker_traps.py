@@ -403,12 +403,12 @@ async def test_c21_what_a_former_owner_still_appends_changes_nothing(
             places[worker] = places.get(owner, 0)
             owner = worker
         elif "append" in event:
-            message = Inbound(Source("raw", 0, places[worker], 1_000_000), said(event["append"]))
+            message = Inbound.at(Source("raw", 0, places[worker], 1_000_000), said(event["append"]))
             batch = await pipelines[worker].process([message])
             places[worker] += 1
             assert not batch.records
     last = [said("", "stop"), piece("[DONE]")]
-    ending = [Inbound(Source("raw", 0, places[owner] + at_, 1_000_000), value) for at_, value in enumerate(last)]
+    ending = [Inbound.at(Source("raw", 0, places[owner] + at_, 1_000_000), value) for at_, value in enumerate(last)]
     batch = await pipelines[owner].process(ending)
     ((_, record),) = batch.records
     (expected,) = trap["expected"]["result"].values()

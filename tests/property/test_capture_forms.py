@@ -81,9 +81,9 @@ def captures(draw: st.DrawFn) -> Capture:
 def test_every_form_gives_the_same_capture_back(capture: Capture) -> None:
     capture.payload = redact_payload(capture.payload)
     assert read_json(write_json(capture), SOURCE) == capture
-    assert read_avro(Inbound(SOURCE, write_avro(capture))) == capture
+    assert read_avro(Inbound.at(SOURCE, write_avro(capture))) == capture
     headers, value = write_headers(capture)
-    back = read_headers(Inbound(SOURCE, value, None, headers))
+    back = read_headers(Inbound.at(SOURCE, value, None, headers))
     back.form = capture.form  # not carried by this form
     if capture.http is not None and back.http is None:
         back.http = capture.http  # nothing in it, so no header says it was there
@@ -96,7 +96,7 @@ def test_every_form_gives_the_same_capture_back(capture: Capture) -> None:
     st.sampled_from([b"", b"\x00\x00\x00\x00\x01", b"\xc3\x01", b'{"call_id":"c","kind":"stream",', b"["]),
 )
 def test_no_bytes_crash_a_reader(raw: bytes, start: bytes) -> None:
-    message = Inbound(SOURCE, start + raw, b"k", (("x-event", b"req"),))
+    message = Inbound.at(SOURCE, start + raw, b"k", (("x-event", b"req"),))
     own = read_captures(message)
     assert own.captures or own.rejects or loads(start + raw) == []
     for mapping in MAPPINGS:
@@ -111,7 +111,7 @@ def test_no_bytes_crash_a_reader(raw: bytes, start: bytes) -> None:
     )
 )
 def test_no_json_object_crashes_a_reader(fields: dict[str, Any]) -> None:
-    read = read_captures(Inbound(SOURCE, json.dumps(fields).encode()))
+    read = read_captures(Inbound.at(SOURCE, json.dumps(fields).encode()))
     assert len(read.captures) + len(read.rejects) == 1
     for reject in read.rejects:
         assert reject.error.code and reject.error.place
@@ -232,7 +232,7 @@ _logs = st.recursive(
 @given(_logs)
 def test_no_log_entry_crashes_a_mapping(entry: Any) -> None:
     for mapping in MAPPINGS:
-        read = read_captures(Inbound(SOURCE, json.dumps(entry).encode()), mapping)
+        read = read_captures(Inbound.at(SOURCE, json.dumps(entry).encode()), mapping)
         assert all(capture.origin == mapping.name for capture in read.captures)
         assert all(reject.error.code for reject in read.rejects)
         assert read.captures or read.rejects or read.ignored or entry == []

@@ -243,7 +243,7 @@ class _Partition:
     def messages(self, size: int) -> list[Inbound]:
         first = self.committed
         values = [one.value for one in self.log[first : first + size]]
-        return [Inbound(Source("raw", self.number, first + at, 1_000_000), value) for at, value in enumerate(values)]
+        return [Inbound.at(Source("raw", self.number, first + at, 1_000_000), value) for at, value in enumerate(values)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ async def run(store: Store, lines: Sequence[bytes], *, batch: int = 500, topic: 
     ran = Ran()
     for start in range(0, len(lines), batch):
         messages = [
-            Inbound(Source(topic, 0, start + place, 1_000_000), line)
+            Inbound.at(Source(topic, 0, start + place, 1_000_000), line)
             for place, line in enumerate(lines[start : start + batch])
         ]
         made = await pipeline.process(messages)

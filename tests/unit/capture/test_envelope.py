@@ -35,7 +35,7 @@ AT = 1_796_032_800_123_456
 def inbound(
     value: bytes | None, headers: tuple[tuple[str, bytes | None], ...] = (), key: bytes | None = None
 ) -> Inbound:
-    return Inbound(SOURCE, value, key, headers)
+    return Inbound.at(SOURCE, value, key, headers)
 
 
 def envelope(**fields: Any) -> bytes:

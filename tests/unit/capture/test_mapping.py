@@ -38,7 +38,7 @@ def read(
 ) -> Read:
     raw = value if isinstance(value, bytes) else json.dumps(value).encode()
     chosen = mapping(name) if isinstance(name, str) else name
-    return read_captures(Inbound(SOURCE, raw, key, headers), chosen)
+    return read_captures(Inbound.at(SOURCE, raw, key, headers), chosen)
 
 
 def pair(result: Read) -> tuple[Capture, Capture]:
@@ -299,7 +299,7 @@ def test_untouched_bodies_with_headers_of_their_own() -> None:
     assert (capture.call_id, capture.kind, capture.seq, capture.payload) == ("p-1", "stream", 3, b"data: {\xff")
     (keyed,) = read("plain-headers", b"{}", (("x-event", b"req"),), key=b"k-1").captures
     assert (keyed.call_id, keyed.kind) == ("k-1", "request")
-    (end,) = read_captures(Inbound(SOURCE, None, b"k-1", (("x-event", b"done"),)), mapping("plain-headers")).captures
+    (end,) = read_captures(Inbound.at(SOURCE, None, b"k-1", (("x-event", b"done"),)), mapping("plain-headers")).captures
     assert (end.kind, end.payload) == ("end", b"")
     (reject,) = read("plain-headers", b"{}", (("x-event", b"what"),), key=b"k").rejects
     assert reject.error.place == "kind"
@@ -314,7 +314,7 @@ def test_untouched_bodies_with_headers_of_their_own() -> None:
     ids=["empty", "html", "cut", "tombstone", "number", "no entries"],
 )
 def test_values_that_hold_no_entry(value: bytes | None) -> None:
-    result = read_captures(Inbound(SOURCE, value), mapping("apisix"))
+    result = read_captures(Inbound.at(SOURCE, value), mapping("apisix"))
     assert not result.captures
     if value not in (b"", b"[]"):
         assert len(result.rejects) == 1 and result.rejects[0].value == (value or b"")

@@ -96,7 +96,7 @@ def test_compressed_files(captures: Path, tmp_path: Path, suffix: str) -> None:
 def test_avro_containers_of_captures(captures: Path, tmp_path: Path) -> None:
     source = tmp_path / "captures.avro"
     good = [line for line in captures.read_bytes().splitlines() if line.startswith(b"{") and b'"dance"' not in line]
-    framed = [write_avro(read_captures(Inbound(Source("f", 0, 1, 0), line)).captures[0]) for line in good]
+    framed = [write_avro(read_captures(Inbound.at(Source("f", 0, 1, 0), line)).captures[0]) for line in good]
     bodies = [SingleObject.decode(value)[1] for value in framed]
     schema = fastavro.parse_schema(load_schema("raw_capture"))
     with source.open("wb") as out:

@@ -38,18 +38,43 @@ class Source:
 
 @final
 class Inbound:
-    """One input message, untouched: Kafka record or file line. Never change one."""
+    """One input message, untouched: Kafka record or file line. Never change one.
 
-    __slots__ = ("headers", "key", "source", "value")
+    topic, partition, offset, timestamp: as of its `Source`.
+    """
+
+    __slots__ = ("headers", "key", "offset", "partition", "timestamp", "topic", "value")
 
     def __init__(
         self,
+        topic: str,
+        partition: int,
+        offset: int,
+        timestamp: int,
+        value: bytes | None,
+        key: bytes | None,
+        headers: tuple[tuple[str, bytes | None], ...],
+    ) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.timestamp = timestamp
+        self.value = value
+        self.key = key
+        self.headers = headers
+
+    @classmethod
+    def at(
+        cls,
         source: Source,
         value: bytes | None,
         key: bytes | None = None,
         headers: tuple[tuple[str, bytes | None], ...] = (),
-    ) -> None:
-        self.source = source
-        self.value = value
-        self.key = key
-        self.headers = headers
+    ) -> Inbound:
+        """The message that lies there."""
+        return Inbound(source.topic, source.partition, source.offset, source.timestamp, value, key, headers)
+
+    @property
+    def source(self) -> Source:
+        """Where it lies."""
+        return Source(self.topic, self.partition, self.offset, self.timestamp)

@@ -195,7 +195,7 @@ async def _replay(settings: Settings, letters: list[DeadLetter]) -> tuple[int, l
                     gone.append(letter)
                 for message in messages:
                     headers = [(name, value or b"") for name, value in message.headers]
-                    await producer.send_and_wait(message.source.topic, message.value, key=message.key, headers=headers)
+                    await producer.send_and_wait(message.topic, message.value, key=message.key, headers=headers)
                     sent += 1
         finally:
             await producer.stop()
@@ -229,7 +229,7 @@ async def _messages(consumer: AIOKafkaConsumer, source: Source) -> list[Inbound]
         for record in (await consumer.getmany(partition, timeout_ms=500)).get(partition, ()):
             if record.offset < end:
                 at = Coordinates(record.topic, record.partition, record.offset, record.timestamp * 1000)
-                found.append(Inbound(at, record.value, record.key, tuple(record.headers)))
+                found.append(Inbound.at(at, record.value, record.key, tuple(record.headers)))
     return found
 
 
@@ -241,4 +241,4 @@ def _kept(letter: DeadLetter) -> Inbound:
     source = letter["sources"][0]
     at = Coordinates(source["topic"], source["partition"], source["first_offset"], letter.get("timestamp", 0))
     headers = tuple((header["name"], header.get("value")) for header in letter.get("headers", ()))
-    return Inbound(at, letter["value"], letter.get("key"), headers)
+    return Inbound.at(at, letter["value"], letter.get("key"), headers)

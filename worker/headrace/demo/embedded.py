@@ -32,7 +32,7 @@ class Log:
     def append(self, topic: str, value: bytes, key: bytes | None) -> None:
         """Add a message; its offset is its place."""
         messages = self._topics[topic]
-        messages.append(Inbound(Source(topic, 0, len(messages), 0), value, key))
+        messages.append(Inbound.at(Source(topic, 0, len(messages), 0), value, key))
 
     def polls(self) -> list[list[Inbound]]:
         """What a consumer of all topics gets, poll by poll."""

@@ -286,8 +286,15 @@ class Lane:
         fitting = shared.batch_bytes // lanes // self._message_bytes
         most = max(1, min(shared.batch_messages, fitting if self._message_bytes > 1 else _FIRST_BATCH))
         records = await shared.consumer.getmany(self.partition, timeout_ms=shared.batch_wait_ms, max_records=most)
+        topic, number = self.partition
         polled = Polled(
-            records.get(self.partition, ()), _now(), newest_before=self.at.stream_time, start=start, end=end
+            topic,
+            number,
+            records.get(self.partition, ()),
+            _now(),
+            newest_before=self.at.stream_time,
+            start=start,
+            end=end,
         )
         if polled.messages:
             self._message_bytes = max(2, polled.size // len(polled.messages) + 100)
@@ -309,7 +316,7 @@ class Lane:
             batch = await shared.pipeline.process(messages)
             after = Progress(offset, self._mark(offset), 0, polled.newest)
             if messages:
-                position = Position(topic, number, messages[-1].source.offset)
+                position = Position(topic, number, messages[-1].offset)
             else:
                 # No message moves the offset, so the round does: see Position.round.
                 position = Position(topic, number, at.offset, at.round + 1)

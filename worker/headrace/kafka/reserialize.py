@@ -76,7 +76,7 @@ class Reserializer:
             schema, body = await self._decoder.decode(value)
             record = decode_record(body, schema)
         except HeadraceError as error:
-            letter = records.dead_letter_of(error, Inbound(source, value, key))
+            letter = records.dead_letter_of(error, Inbound.at(source, value, key))
             return self._framed(self._dead_letters, DEAD_LETTER, letter, key, {})
         shape = self._converted(record)
         headers = {"record_id": shape["record_id"].encode(), "protocol": self._writing.protocol.encode()}

@@ -83,7 +83,7 @@ class Reader:
         try:
             for number, line in enumerate(opened, 1):
                 if line.strip():
-                    yield Inbound(Source(file.path, 0, number, 0), line.rstrip(b"\r\n"))
+                    yield Inbound.at(Source(file.path, 0, number, 0), line.rstrip(b"\r\n"))
         except (OSError, EOFError, ValueError) as error:
             raise CaptureError(
                 f"cannot read on: {error}", place=file.path, fix="check that the file is whole"
@@ -95,7 +95,7 @@ def _avro_records(file: InputFile, raw: IO[bytes]) -> Iterator[Inbound]:
     captures = default_avro()
     for number, body in enumerate(_bodies(raw), 1):
         source = Source(file.path, 0, number, 0)
-        yield Inbound(source, write_json(captures.read(Inbound(source, body))))
+        yield Inbound.at(source, write_json(captures.read(Inbound.at(source, body))))
 
 
 def _bodies(raw: IO[bytes]) -> Iterator[bytes]:

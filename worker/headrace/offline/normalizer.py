@@ -29,9 +29,9 @@ class Normalizer:
     async def block(self, messages: Sequence[Inbound]) -> Batch:
         """What the next messages became."""
         for message in messages:
-            self._files[message.source.topic, message.source.partition] = None
+            self._files[message.topic, message.partition] = None
             if self._mapping is not None:
-                self._mappings[message.source.topic] = self._mapping
+                self._mappings[message.topic] = self._mapping
         batch = await self._pipeline.process(messages)
         await self._pipeline.close(batch)
         return batch

@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from headrace.capture.inbound import Inbound, Source
+from headrace.capture.inbound import Inbound
 from headrace.capture.mapping import Mapping as SourceMapping
 from headrace.errors import HeadraceError, SchemaError
 from headrace.offline.inputs import Reader
@@ -273,15 +273,14 @@ def _packed(block: Sequence[tuple[int, Inbound]]) -> bytes:
     """A block on its way to another process."""
     rows = []
     for place, message in block:
-        at = message.source
-        source = (at.topic, at.partition, at.offset, at.timestamp)
+        source = (message.topic, message.partition, message.offset, message.timestamp)
         rows.append((place, source, message.value, message.key, message.headers))
     return msgspec.msgpack.encode(rows)
 
 
 def _unpacked(packed: bytes) -> list[tuple[int, Inbound]]:
     rows = _rows_of(packed)
-    return [(place, Inbound(Source(*source), value, key, headers)) for place, source, value, key, headers in rows]
+    return [(place, Inbound(*source, value, key, headers)) for place, source, value, key, headers in rows]
 
 
 def _serve(blocks: Queue[bytes], results: Connection, format_name: Format, memory_bytes: int) -> None:

@@ -45,9 +45,9 @@ class Share:
         self.said: Any = None
         self.events: dict[str | None, Trait] = {}
 
-    def is_of(self, source: Coordinates) -> bool:
+    def is_of(self, message: Inbound) -> bool:
         """Whether a message lies in the share's partition."""
-        return source.partition == self._partition and source.topic == self._topic
+        return message.partition == self._partition and message.topic == self._topic
 
     def add(self, capture: Capture, index: int) -> None:
         """Add a capture's piece; ``index``: the place of its message in the batch."""
@@ -86,10 +86,9 @@ class Intake:
         """
         gathered = _Gathered()
         for index, message in enumerate(messages):
-            source = message.source
-            mapping = self._mappings.get(source.topic) if self._mappings else None
+            mapping = self._mappings.get(message.topic) if self._mappings else None
             event = envelope.read_event(message) if mapping is None else None
-            if event is not None and gathered.add_event(event, source, index):
+            if event is not None and gathered.add_event(event, message, index):
                 continue
             for capture in self._captures(message, mapping, index, batch):
                 gathered.add(capture, index)
@@ -121,13 +120,13 @@ class _Gathered:
         #: By call id, the share that an event was added to last.
         self._last: dict[str, Share] = {}
 
-    def add_event(self, event: envelope.Event, source: Coordinates, index: int) -> bool:
+    def add_event(self, event: envelope.Event, message: Inbound, index: int) -> bool:
         """Add an event's piece; False, and nothing added, when what it says of the call is not to be accepted."""
         said = event.said
         share = self._last.get(said.call_id)
-        if share is None or not share.is_of(source) or share.said != said:
+        if share is None or not share.is_of(message) or share.said != said:
             try:
-                share = self._stream(normalize.call_facts(said, *envelope.facts_said(said)), source)
+                share = self._stream(normalize.call_facts(said, *envelope.facts_said(said)), message.source)
             except HeadraceError:
                 return False
             # Many calls say the same of HTTP. One copy stays near the processor; each call's own would not.
@@ -136,9 +135,9 @@ class _Gathered:
             self._last[said.call_id] = share
         trait = share.events.get(event.direction)
         if trait is None:
-            trait = Trait(source.topic, source.partition, "stream", "json", event.direction)
+            trait = Trait(message.topic, message.partition, "stream", "json", event.direction)
             share.events[event.direction] = trait
-        share.pieces.add(trait, source.offset, source.timestamp, event.seq, event.captured_at, event.payload)
+        share.pieces.add(trait, message.offset, message.timestamp, event.seq, event.captured_at, event.payload)
         share.index = index
         return True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
-from headrace.capture.inbound import Inbound, Source
+from headrace.capture.inbound import Inbound
 
 _NO_END = 1 << 60
 
@@ -21,9 +21,17 @@ class Polled:
     __slots__ = ("messages", "newest", "size")
 
     def __init__(
-        self, records: Sequence[Any], clock: int, *, newest_before: int = 0, start: int = 0, end: int = _NO_END
+        self,
+        topic: str,
+        partition: int,
+        records: Sequence[Any],
+        clock: int,
+        *,
+        newest_before: int = 0,
+        start: int = 0,
+        end: int = _NO_END,
     ) -> None:
-        """Read records, aiokafka's or what has their fields, in one walk.
+        """Read records of one partition, aiokafka's or what has their fields, in one walk.
 
         clock: now, microseconds. The log's milliseconds become microseconds. A time in the future would end the
         patience of every open call, so it is taken for now; so is none at all.
@@ -43,8 +51,8 @@ class Polled:
             key: bytes | None = record.key
             size += (0 if value is None else len(value)) + (0 if key is None else len(key))
             headers = record.headers
-            source = Source(record.topic, record.partition, offset, timestamp)
-            messages.append(Inbound(source, value, key, tuple(headers) if headers else ()))
+            texts = tuple(headers) if headers else ()
+            messages.append(Inbound(topic, partition, offset, timestamp, value, key, texts))
         self.messages = messages
         self.newest = newest
         self.size = size
