@@ -50,18 +50,20 @@ class Envelope(msgspec.Struct, gc=False, omit_defaults=True):
     body_base64: str | None = None
 
 
-class Said(msgspec.Struct, gc=False, omit_defaults=True, tag_field="kind", tag="stream"):
+class Said(msgspec.Struct, gc=False, kw_only=True, omit_defaults=True, tag_field="kind", tag="stream"):
     """The commonest message of all, one JSON event of a stream, as it is written; the decoder refuses any other.
 
     With its ``body`` and what else is the event's own blanked, it is what the message says of its call: messages
     that say the same are then equal. `facts_said` tells whether that holds up.
     """
 
+    # First what gateways mostly write, in that order: the decoder looks for each from where it found the last.
     call_id: Annotated[str, msgspec.Meta(min_length=1)]
-    body: msgspec.Raw
     seq: Seq | None = None
-    captured_at: str | int | float | None = None
     protocol: str | None = None
+    captured_at: str | int | float | None = None
+    http: msgspec.Raw = ABSENT
+    body: msgspec.Raw
     provider: str | None = None
     task_id: str | None = None
     request_version: str | None = None
@@ -72,7 +74,6 @@ class Said(msgspec.Struct, gc=False, omit_defaults=True, tag_field="kind", tag="
     attempt: Count | None = None
     truncated: bool | None = None
     fidelity: str | None = None
-    http: msgspec.Raw = ABSENT
     # What a stream's event does not have.
     body_text: None = None
     body_base64: None = None
