@@ -109,6 +109,33 @@ async def test_a_worker_that_dies_between_commit_and_close_repeats_nothing(
     assert compare(seen, expected).exact, str(compare(seen, expected))
 
 
+async def test_a_transaction_that_never_ends_is_begun_again(
+    kafka: str, rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.kafka.lane._TRANSACTION_SECONDS", 2.0)
+    messages = list(traffic(range(30), 8, open_at_once=10, mix=_CALM))
+    expected = offline(messages, tmp_path)
+    half = len(messages) // 2
+    commit, hung = AIOKafkaProducer.commit_transaction, asyncio.Event()
+
+    async def hang_once(producer: AIOKafkaProducer) -> None:
+        if not hung.is_set():
+            hung.set()
+            await asyncio.Event().wait()
+        await commit(producer)
+
+    async with Output(kafka, rig.topics) as output, rig.pump() as running:
+        await produce(kafka, rig.topics, messages[:half])
+        await output.until_records(1)
+        monkeypatch.setattr(AIOKafkaProducer, "commit_transaction", hang_once)
+        await produce(kafka, rig.topics, messages[half:])
+        await hung.wait()
+        await output.until_records(len(expected))
+        assert running.count("headrace_batch_retries_total", cause="KafkaError") >= 1
+        seen = await output.read_to_end()
+    assert compare(seen, expected).exact, str(compare(seen, expected))
+
+
 @pytest.mark.parametrize("stop", ["restart", "crash"])
 async def test_the_broker_goes_and_comes_back(
     stop: str, private_stack: Callable[[], PrivateStack], redis_url: str, unique: Callable[[str], str], tmp_path: Path

@@ -48,6 +48,8 @@ _RETRY_SECONDS = (0.1, 0.5, 1.0, 2.0, 5.0)
 _DEADLINE_SECONDS = 1.0
 #: How long a producer may take to close; past it, it is dropped.
 _CLOSE_SECONDS = 3.0
+#: How long a transaction may take: the client's default, after which the broker ends it. The client itself may wait on.
+_TRANSACTION_SECONDS = 60.0
 _FIRST_BATCH = 500
 _NO_END = 1 << 60
 #: How long a rebuilt partition waits for the others, and how often it looks.
@@ -338,10 +340,13 @@ class Lane:
         producer = self._producer
         assert producer is not None
         try:
-            await producer.begin_transaction()
-            await self._send(producer, outputs)
-            await producer.send_offsets_to_transaction({self.partition: after.committed()}, self._shared.group_name)
-            await producer.commit_transaction()
+            async with asyncio.timeout(_TRANSACTION_SECONDS):
+                await producer.begin_transaction()
+                await self._send(producer, outputs)
+                await producer.send_offsets_to_transaction({self.partition: after.committed()}, self._shared.group_name)
+                await producer.commit_transaction()
+        except TimeoutError as error:
+            raise KafkaError(f"the transaction did not end within {_TRANSACTION_SECONDS:g} s") from error
         except AssertionError as error:
             # The client's way to say that an earlier failure has left it without a transaction.
             raise KafkaError("the producer is of no use any more") from error
