@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import math
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, cast, final
+
+import pybase64
 
 from headrace.capture.compression import decompress
 from headrace.capture.detection import ALIASES, protocol_named
@@ -193,8 +193,8 @@ def from_base64(text: str | bytes, place: str) -> bytes:
         raw = b"".join(raw.split()).translate(bytes.maketrans(b"-_", b"+/"))
         if not _BASE64.fullmatch(raw):
             raise ValueError
-        return base64.b64decode(raw.rstrip(b"=") + b"=" * (-len(raw.rstrip(b"=")) % 4), validate=True)
-    except (ValueError, binascii.Error):
+        return pybase64.b64decode(raw.rstrip(b"=") + b"=" * (-len(raw.rstrip(b"=")) % 4), validate=True)
+    except ValueError:
         raise CaptureError("not base64", place=place, fix="write the bytes in base64 (RFC 4648)") from None
 
 

@@ -6,12 +6,12 @@ are pieces of streams, and all pieces of a call repeat what the gateway saw of H
 
 from __future__ import annotations
 
-import base64
 import re
 from functools import lru_cache
 from typing import cast
 
 import msgspec
+import pybase64
 
 from headrace.capture.fields import (
     from_base64,
@@ -231,7 +231,7 @@ def _write_bytes(envelope: Envelope, payload: bytes) -> None:
     try:
         envelope.body_text = payload.decode()
     except UnicodeDecodeError:
-        envelope.body_base64 = base64.b64encode(payload).decode()
+        envelope.body_base64 = pybase64.b64encode_as_string(payload)
 
 
 def _one_line(text: bytes) -> bytes:

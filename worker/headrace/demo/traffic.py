@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
 import random
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
+import pybase64
 import yaml
 
 from headrace.json_text import dumps
@@ -104,13 +104,13 @@ def _answers(exchange: dict[str, Any]) -> list[dict[str, Any]]:
     text = codec(exchange["protocol"]).sse(events)
     if cut == "gzip":
         packed = gzip.compress(text.encode(), mtime=0)
-        return [{"kind": "response", "http": http, "body_base64": base64.b64encode(packed).decode()}]
+        return [{"kind": "response", "http": http, "body_base64": pybase64.b64encode_as_string(packed)}]
     if cut == "events":
         pieces = [{"body": event} for event in events]
     elif cut == "text":
         pieces = [{"body_text": f"{event}\n\n"} for event in text.split("\n\n") if event]
     else:
-        pieces = [{"body_base64": base64.b64encode(part).decode()} for part in _slices(text.encode())]
+        pieces = [{"body_base64": pybase64.b64encode_as_string(part)} for part in _slices(text.encode())]
     return [{"kind": "stream", "http": http, "seq": seq, **piece} for seq, piece in enumerate(pieces)]
 
 

@@ -6,12 +6,12 @@ Ids and schemas never change once the registry gave them out, so each is asked f
 from __future__ import annotations
 
 import asyncio
-import base64
 from types import TracebackType
 from typing import Any
 from urllib.parse import quote
 
 import aiohttp
+import pybase64
 from yarl import URL
 
 from headrace.errors import HeadraceError, SchemaError
@@ -150,4 +150,4 @@ _SCHEMA_REFUSALS = {
 
 def _basic_auth(user: str, password: str) -> str:
     """An Authorization header (RFC 7617, in UTF-8)."""
-    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+    return "Basic " + pybase64.b64encode_as_string(f"{user}:{password}".encode())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Iterator
 from typing import Any
+
+import pybase64
 
 from headrace.convert.draft import Draft
 
@@ -125,8 +125,8 @@ def _anthropic_takes(media: Any) -> bool:
         return "data" not in media or mime is None or mime in _ANTHROPIC_IMAGES
     if "data" in media and mime is not None and mime.startswith("text/"):
         try:
-            media["text"] = base64.b64decode(media["data"], validate=True).decode()
-        except (binascii.Error, UnicodeDecodeError):
+            media["text"] = pybase64.b64decode(media["data"], validate=True).decode()
+        except ValueError:
             return False
         del media["data"]
         media["mime_type"] = "text/plain"

@@ -12,9 +12,10 @@ arguments_delta            appends to the argument string, parsed at the end
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
 from collections.abc import Callable
 from typing import Any
+
+from pybase64 import b64decode, b64encode_as_string
 
 from headrace.errors import FramingError
 from headrace.json_text import Json, loads
@@ -152,7 +153,7 @@ class Slot:
         if self._text is not None:
             self._last()["text"] = "".join(self._text)
         elif self._audio is not None and len(self._audio) > 1:
-            self._last()["data"] = b64encode(b"".join(self._audio)).decode()
+            self._last()["data"] = b64encode_as_string(b"".join(self._audio))
         self._text = self._audio = None
 
     def _open_text(self) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
+import pybase64
 
 from headrace.json_text import Json
 from headrace.protocols.openai_chat import merging
@@ -41,6 +40,6 @@ def _joined_base64(pieces: list[str]) -> str:
     if not any(piece.endswith("=") for piece in pieces[:-1]):
         return "".join(pieces)
     try:
-        return base64.b64encode(b"".join(base64.b64decode(piece, validate=True) for piece in pieces)).decode()
-    except (binascii.Error, ValueError):
+        return pybase64.b64encode_as_string(b"".join([pybase64.b64decode(piece, validate=True) for piece in pieces]))
+    except ValueError:
         return "".join(pieces)
