@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from headrace.json_text import dumps
 from headrace.protocols.openai_responses import CODEC
 from headrace.protocols.openai_responses.events import KNOWN_EVENTS
+from headrace.reassembly.pieces import SIGN_HARD
 from tests.support.work import is_linear
 from tests.unit.openai_responses.samples import ITEMS
 
@@ -455,6 +457,25 @@ def test_a_terminal_event_without_a_response_still_says_how_it_ended(name: str) 
     folded = fold(CREATED, added(MESSAGE), event(name))
     assert folded.complete
     assert folded.body == {**OPEN, "status": name, "output": [MESSAGE]}
+
+
+def test_a_thin_end_over_websocket_adds_to_the_snapshot_before_it() -> None:
+    """Backends of Codex end with `response.done`, which has hardly more than the usage."""
+    opened = {**CREATED, "response": {**OPEN, "instructions": "Be brief.", "output": []}}
+    usage = {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}
+    last = event("done", response={"id": "r1", "usage": usage})
+    folded = fold(opened, added(MESSAGE), event("output_text.delta", delta="Hi", **AT), last)
+    assert folded.complete and not folded.unknown
+    assert folded.body["usage"] == usage and folded.body["status"] == "completed"
+    assert folded.body["instructions"] == "Be brief."
+    assert folded.body["output"][0]["content"][0]["text"] == "Hi"
+    assert CODEC.sign(dumps(last).encode()) == SIGN_HARD
+
+
+def test_a_thin_end_after_the_end_takes_nothing_back() -> None:
+    whole = terminal(output=[MESSAGE], usage={"input_tokens": 1})
+    folded = fold(CREATED, whole, event("done", response={"id": "r1"}))
+    assert folded.body == whole["response"] and folded.complete
 
 
 def test_a_background_response_that_waits_is_no_end() -> None:

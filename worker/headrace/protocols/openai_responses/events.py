@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+#: How backends of Codex end a response over WebSocket. Its snapshot says only what is new, as the usage.
+DONE = "response.done"
 #: Lifecycle event -> the status it stands for.
 LIFECYCLE = {
     "response.created": "in_progress",
@@ -18,8 +20,9 @@ LIFECYCLE = {
     "response.failed": "failed",
     "response.incomplete": "incomplete",
     "response.cancelled": "cancelled",
+    DONE: "completed",
 }
-TERMINAL = frozenset({"response.completed", "response.failed", "response.incomplete", "response.cancelled"})
+TERMINAL = frozenset({"response.completed", "response.failed", "response.incomplete", "response.cancelled", DONE})
 ERROR = "error"
 ITEM_ADDED, ITEM_DONE = "response.output_item.added", "response.output_item.done"
 ANNOTATION = "response.output_text.annotation.added"

@@ -206,9 +206,12 @@ def _take_lifecycle(response: StreamedResponse, kind: str, event: dict[str, Json
     snapshot = event.get("response")
     if snapshot is not None and type(snapshot) is not dict:
         return False
-    if response.ended_by in ev.TERMINAL and kind not in ev.TERMINAL:
+    if response.ended_by in ev.TERMINAL and (kind == ev.DONE or kind not in ev.TERMINAL):
         # A late or repeated progress snapshot takes nothing back.
         return True
+    if kind == ev.DONE:
+        known = response.snapshot or {}
+        snapshot = {key: value for key, value in known.items() if key != "output"} | (snapshot or {})
     if snapshot:
         response.first = response.first or snapshot
         response.snapshot = snapshot

@@ -10,7 +10,7 @@ from headrace.protocols.openai_responses import events as ev
 
 #: Characters of a delta: about what providers send.
 _CHUNK = 24
-_TERMINAL_BY_STATUS = {ev.LIFECYCLE[name]: name for name in ev.TERMINAL}
+_TERMINAL_BY_STATUS = {ev.LIFECYCLE[name]: name for name in ev.TERMINAL if name != ev.DONE}
 _OPENING_BY_STATUS = {"queued": "response.queued"}
 
 #: What a response has only at its end.
