@@ -66,6 +66,12 @@ DETAILS: dict[str, Any] = {
     "reasoning.encrypted": {"type": "reasoning.encrypted", "data": "ZW5j", "id": "rs_1", "index": 0},
 }
 
+#: Claude's thinking as LiteLLM passes it on.
+BLOCKS: list[Any] = [
+    {"type": "thinking", "thinking": "Hm. ", "signature": "c2ln"},
+    {"type": "redacted_thinking", "data": "ZW5j"},
+    {"type": "thinking", "thinking": "So.", "signature": "c2lnMg=="},
+]
 URL_CITATION = {
     "type": "url_citation",
     "url_citation": {"url": "https://example.org", "title": "T", "start_index": 0, "end_index": 5},
@@ -111,6 +117,25 @@ ASSISTANTS: dict[str, Any] = {
         "role": "assistant",
         "reasoning": "Hm.",
         "reasoning_details": [DETAILS["reasoning.encrypted"]],
+        "content": "Hi",
+    },
+    "thinking_blocks": {"role": "assistant", "thinking_blocks": BLOCKS, "content": "Hi"},
+    "thinking_blocks and the same again": {
+        "role": "assistant",
+        "reasoning_content": "Hm. So.",
+        "thinking_blocks": BLOCKS,
+        "content": "Hi",
+    },
+    "redacted thinking_blocks beside a string": {
+        "role": "assistant",
+        "reasoning_content": "Hm.",
+        "thinking_blocks": BLOCKS[1:2],
+        "content": None,
+    },
+    "two lists of reasoning with text": {
+        "role": "assistant",
+        "reasoning_details": [DETAILS["reasoning.summary"]],
+        "thinking_blocks": BLOCKS,
         "content": "Hi",
     },
     "annotations": {"role": "assistant", "content": "Hello", "annotations": list(ANNOTATIONS.values())},

@@ -12,7 +12,7 @@ from headrace.json_text import dumps
 from headrace.protocols.entry_points import Folded
 from headrace.protocols.openai_chat import CODEC
 from headrace.protocols.stretches import Stretch, read
-from tests.unit.openai_chat.samples import LOGPROBS, USAGE, call_delta, chunk, response, stream
+from tests.unit.openai_chat.samples import BLOCKS, LOGPROBS, USAGE, call_delta, chunk, response, stream
 
 
 def folded_of(events: list[Any]) -> Folded:
@@ -228,6 +228,28 @@ def test_a_signature_that_is_blank_until_it_comes_is_one() -> None:
     deltas = [detail("text", text="a", signature=""), detail("text", text="b", signature="")]
     (block,) = message_of(*deltas, detail("text", text="", signature="s1"))["reasoning_details"]
     assert (block["text"], block["signature"]) == ("ab", "s1")
+
+
+def test_thinking_blocks_beside_the_same_text_are_blocks_each_with_its_signature() -> None:
+    """LiteLLM says each piece twice, and the signature of a block in a delta of its own."""
+    deltas = []
+    for piece in ("Hm", ". "):
+        block = {"type": "thinking", "thinking": piece, "signature": None}
+        deltas.append({"reasoning_content": piece, "thinking_blocks": [block]})
+    deltas += [
+        {"reasoning_content": "", "thinking_blocks": [{"type": "thinking", "thinking": "", "signature": "c2ln"}]},
+        {"thinking_blocks": [BLOCKS[1]]},
+        {"reasoning_content": "So.", "thinking_blocks": [{"type": "thinking", "thinking": "So."}]},
+        {"thinking_blocks": [{"type": "thinking", "thinking": "", "signature": "c2lnMg=="}]},
+        {"content": "Hi"},
+    ]
+    message = message_of({"role": "assistant"}, *deltas)
+    assert message["thinking_blocks"] == BLOCKS
+    assert message["reasoning_content"] == "Hm. So."
+    parts = record_of(stream({"role": "assistant"}, *deltas))["messages"][0]["parts"]
+    assert [part["type"] for part in parts] == ["reasoning"] * 3 + ["text"]
+    assert [part["reasoning"].get("signature") for part in parts[:3]] == ["c2ln", None, "c2lnMg=="]
+    assert [part["continuation"] for part in parts[:3]] == [["signature"], ["data"], ["signature"]]
 
 
 def test_encrypted_reasoning_is_never_joined() -> None:

@@ -14,7 +14,7 @@ from headrace.protocols.openai_chat import merging
 from headrace.protocols.openai_chat.audio_deltas import Audio
 from headrace.protocols.openai_chat.call_deltas import Calls, Spoken
 from headrace.protocols.openai_chat.content_deltas import Elements
-from headrace.protocols.openai_chat.reasoning import DETAILS, STRINGS
+from headrace.protocols.openai_chat.reasoning import KEYS, LISTS, STRINGS
 from headrace.protocols.openai_chat.runs import Runs
 
 #: Fields of a choice besides index and delta.
@@ -41,7 +41,7 @@ _LISTS = frozenset({"annotations", "images"})
 #: What choices that say nothing new besides may differ in.
 _OWN = ("delta", "text")
 _KNOWN_DELTA = frozenset(
-    {*_DELTA_RULES, *_LISTS, *STRINGS, DETAILS, "content", "refusal", "tool_calls", "function_call", "audio"}
+    {*_DELTA_RULES, *_LISTS, *KEYS, "content", "refusal", "tool_calls", "function_call", "audio"}
     | {"executed_tools", "index", "token_id", "provider_specific_fields", "citations"}
 )
 
@@ -375,13 +375,13 @@ class Choice:
 
 
 _STRING_KEYS = (*STRINGS, "refusal")
-_REASONING = frozenset({*STRINGS, DETAILS})
+_REASONING = frozenset(KEYS)
 
 _READERS: dict[str, Callable[[Choice, str, Json], None]] = {
     "role": Choice._take_role,
     "content": Choice._take_content,
     **dict.fromkeys(_STRING_KEYS, Choice._take_string),
-    DETAILS: Choice._take_details,
+    **dict.fromkeys(LISTS, Choice._take_details),
     "tool_calls": Choice._take_calls,
     "function_call": Choice._take_function_call,
     "audio": Choice._take_audio,
@@ -396,7 +396,7 @@ def _same_tool(tool: Json, index: Json) -> bool:
 
 _FINISHERS: dict[str, Callable[[Any], Json]] = {
     **dict.fromkeys(_STRING_KEYS, "".join),
-    DETAILS: Elements.finish,
+    **dict.fromkeys(LISTS, Elements.finish),
     "tool_calls": Calls.finish,
     "function_call": Spoken.finish,
     "audio": Audio.finish,

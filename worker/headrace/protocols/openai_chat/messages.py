@@ -26,7 +26,7 @@ from headrace.protocols.openai_chat.calls import (
 )
 from headrace.protocols.openai_chat.order import ORDER, Run, arranged
 from headrace.protocols.openai_chat.parts import leave, read_part, write_part
-from headrace.protocols.openai_chat.reasoning import read_reasoning, write_reasoning
+from headrace.protocols.openai_chat.reasoning import BLOCKS, read_reasoning, write_reasoning
 from headrace.protocols.openai_chat.signatures import PATHS as SIGNATURES
 from headrace.protocols.openai_chat.signatures import read_signature, write_signature
 
@@ -207,7 +207,7 @@ def home(part: Part) -> str:
     kind, wire_type = part["type"], part.get("wire_type", "")
     within = spelling(part).get("in") if "wire" in part else None
     if within is not None:
-        return cast(str, within)
+        return "reasoning" if within == BLOCKS else cast(str, within)
     if kind == "text":
         return "content"
     if kind in ("refusal", "media"):

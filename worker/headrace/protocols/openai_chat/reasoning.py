@@ -1,12 +1,13 @@
-"""Reasoning beside the content: three spellings of one thing, often sent together.
+"""Reasoning beside the content: spellings of one thing, often sent together.
 
     reasoning_details: [{type: reasoning.summary | reasoning.text | reasoning.encrypted, …}]    OpenRouter
+    thinking_blocks: [{type: thinking, thinking, signature} | {type: redacted_thinking, data}]  LiteLLM
     reasoning: "text"              Groq, OpenRouter, vLLM
     reasoning_content: "text"      DeepSeek, Alibaba, Moonshot, xAI, z.ai
 
-One reading: the details where they hold text, else the first string. A string that says the same again is a
-repetition (spelling); one that says something else stays in extras. Details that hold only encrypted reasoning
-stand beside the string, which then is the text.
+One reading: the first list that holds text, else the first string. A string that says the same again is a repetition
+(spelling); one that says something else stays in extras, and so does another list with text. Lists that hold only
+encrypted reasoning stand beside what holds the text.
 """
 
 from __future__ import annotations
@@ -14,12 +15,20 @@ from __future__ import annotations
 from headrace.canonical.fields import ONE_TEXT, TEXT, Const, Field, Kind, Leftover, Table, is_text, spelling
 from headrace.canonical.reading import Reading
 from headrace.canonical.shape import Part
-from headrace.json_text import Json, loads
-from headrace.protocols.openai_chat.parts import leave, mark_continuation, unknown_part
+from headrace.json_text import Json, dumps, loads
+from headrace.protocols.openai_chat.parts import (
+    is_text_element,
+    leave,
+    mark_continuation,
+    read_part,
+    unknown_part,
+    write_part,
+)
 
-DETAILS = "reasoning_details"
+DETAILS, BLOCKS = "reasoning_details", "thinking_blocks"
+LISTS = (DETAILS, BLOCKS)
 STRINGS = ("reasoning", "reasoning_content")
-KEYS = (*STRINGS, DETAILS)
+KEYS = (*STRINGS, *LISTS)
 
 _SUMMARY = Kind(is_text, ONE_TEXT.to_shape, "\n\n".join)
 _COMMON = (Field("id", "provider_item_id"), Field("format", "reasoning.format", TEXT))
@@ -46,40 +55,51 @@ DETAIL_FORMS = {
 }
 
 
-def text_of_details(details: Json) -> str:
-    """The text that a list of reasoning details holds, joined as the string fields repeat it."""
-    if type(details) is not list:
+def text_of(elements: Json) -> str:
+    """The text that a list of reasoning holds, joined as the string fields repeat it."""
+    if type(elements) is not list:
         return ""
-    texts = []
-    for detail in details:
-        if type(detail) is dict:
-            _, key = DETAIL_FORMS.get(str(detail.get("type")), (None, None))
-            text = detail.get(key) if key else None
+    texts: list[str] = []
+    for element in elements:
+        if type(element) is dict:
+            wire_type = str(element.get("type"))
+            key = "thinking" if wire_type == "thinking" else DETAIL_FORMS.get(wire_type, (None, None))[1]
+            text = element.get(key) if key else None
             if type(text) is str:
                 texts.append(text)
+            elif type(text) is list:
+                texts += [one["text"] for one in text if is_text_element(one)]
     return "".join(texts)
 
 
 def read_keys(message: dict[str, Json]) -> tuple[str, ...]:
-    """Which of the keys become parts: at most one string, and the details where there are any."""
-    details = message.get(DETAILS)
-    with_details = (DETAILS,) if type(details) is list and details else ()
-    if text_of_details(details):
-        return with_details
+    """Which of the keys become parts: at most one that holds text, and the lists without any."""
+    lists: list[str] = []
+    said = ""
+    for key in LISTS:
+        elements = message.get(key)
+        if type(elements) is list and elements:
+            text = text_of(elements)
+            if not text or not said:
+                lists.append(key)
+                said = said or text
+    if said:
+        return tuple(lists)
     string = next((key for key in STRINGS if message.get(key) and is_text(message[key])), None)
-    return (string, *with_details) if string else with_details
+    return (string, *lists) if string else tuple(lists)
 
 
 def read_reasoning(message: dict[str, Json], left: Leftover, reading: Reading) -> dict[str, list[Part]]:
     """Key -> parts for the keys that are read; repetitions and blanks are noted, other readings kept as extras."""
     groups: dict[str, list[Part]] = {}
     keys = read_keys(message)
-    if DETAILS in message:
-        if DETAILS in keys:
-            groups[DETAILS] = [_read_detail(at, detail, reading) for at, detail in enumerate(message[DETAILS])]
-        else:
-            leave(DETAILS, message[DETAILS], left)
-    said = message[keys[0]] if keys and keys[0] in STRINGS else text_of_details(message.get(DETAILS))
+    for key in LISTS:
+        if key in keys:
+            read = _read_detail if key == DETAILS else _read_block
+            groups[key] = [read(at, element, reading) for at, element in enumerate(message[key])]
+        elif key in message:
+            leave(key, message[key], left)
+    said = message[keys[0]] if keys and keys[0] in STRINGS else "".join([text_of(message[key]) for key in keys])
     for key in STRINGS:
         if key not in message:
             continue
@@ -91,6 +111,12 @@ def read_reasoning(message: dict[str, Json], left: Leftover, reading: Reading) -
         else:
             leave(key, value, left)
     return groups
+
+
+def _read_block(at: int, wire: Json, reading: Reading) -> Part:
+    part = read_part(wire, reading)
+    part["wire"] = dumps({**spelling(part), "in": BLOCKS})
+    return part
 
 
 def _read_detail(at: int, wire: Json, reading: Reading) -> Part:
@@ -114,10 +140,13 @@ def _read_detail(at: int, wire: Json, reading: Reading) -> Part:
 def write_reasoning(parts: list[Part], body: dict[str, Json], spelled: dict[str, Json]) -> None:
     """Put the reasoning parts of a message into its body, each under its own key."""
     details: list[Json] = []
+    blocks: list[Json] = []
     texts: dict[str, list[str]] = {}
     for part in parts:
         wire_type = part.get("wire_type", "")
-        if part["type"] == "unknown":
+        if "wire" in part and spelling(part).get("in") == BLOCKS:
+            blocks.append(write_part(part))
+        elif part["type"] == "unknown":
             details.append(loads(part["raw"]))
         elif wire_type in DETAIL_FORMS:
             details.append(_write_detail(len(details), part))
@@ -128,10 +157,11 @@ def write_reasoning(parts: list[Part], body: dict[str, Json], spelled: dict[str,
             texts.setdefault(key, []).append(text)
     for key, pieces in texts.items():
         body.setdefault(key, "".join(pieces))
-    if details:
-        body.setdefault(DETAILS, details)
+    for key, elements in ((DETAILS, details), (BLOCKS, blocks)):
+        if elements:
+            body.setdefault(key, elements)
     for key in spelled.get("repeats", ()):
-        body[key] = next((body[other] for other in STRINGS if other in texts), None) or text_of_details(details)
+        body[key] = next((body[other] for other in STRINGS if other in texts), None) or text_of(details + blocks)
 
 
 def _write_detail(at: int, part: Part) -> dict[str, Json]:

@@ -11,6 +11,7 @@ from headrace.json_text import Json
 from headrace.protocols.entry_points import Folded
 from headrace.protocols.openai_chat import errors, merging
 from headrace.protocols.openai_chat.choice_deltas import Choice
+from headrace.protocols.openai_chat.reasoning import KEYS as REASONING_KEYS
 
 #: Fields of a chunk besides its choices.
 _RULES: dict[str, merging.Rule] = {
@@ -203,7 +204,7 @@ class StreamedResponse:
 _SAID = frozenset(
     {
         *("content", "refusal", "tool_calls", "function_call", "audio"),
-        *("reasoning_content", "reasoning", "reasoning_details"),
+        *REASONING_KEYS,
     }
 )
 
