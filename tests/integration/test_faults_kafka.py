@@ -71,6 +71,8 @@ async def test_a_partition_revoked_in_mid_batch_is_finished_by_its_next_owner(
     kafka: str, rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headrace.kafka.pump._REVOKE_SECONDS", 0.5)
+    # What a worker remembered of slices goes with it: a call whose last event was cut there has to wait.
+    rig.idle_seconds = 60.0
     messages = list(traffic(range(30), 8, open_at_once=10, mix=_CALM))
     expected = offline(messages, tmp_path)
     async with Output(kafka, rig.topics) as output, rig.pump() as first:
@@ -87,6 +89,8 @@ async def test_a_partition_revoked_in_mid_batch_is_finished_by_its_next_owner(
 async def test_a_worker_that_dies_between_commit_and_close_repeats_nothing(
     kafka: str, rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # What a worker remembered of slices goes with it: a call whose last event was cut there has to wait.
+    rig.idle_seconds = 60.0
     messages = list(traffic(range(30), 8, open_at_once=10, mix=_CALM))
     expected = offline(messages, tmp_path)
     half = len(messages) // 2

@@ -101,10 +101,14 @@ class Offers:
             if step >= 0 and ends_alone(share.facts.protocol, pieces, step):
                 ends.hard, ends.whole = ends.last, True
                 return ends
-        marks = self.signs.marks(share.key, share.facts.protocol, pieces)
+        marks, late = self.signs.marks(share.key, share.facts.protocol, pieces)
         if SIGN_HARD in marks:
             ends.hard = max([step for step, mark in zip(steps, marks, strict=True) if mark == SIGN_HARD])
         ends.soft = SIGN_SOFT in marks
+        for number, mark in late:
+            ends.soft = ends.soft or mark == SIGN_SOFT
+            if mark == SIGN_HARD and number > ends.hard:
+                ends.hard = number
         if numbered:
             ends.whole = unbroken and final is None and ends.hard == ends.last
         else:
