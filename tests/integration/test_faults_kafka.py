@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.errors import KafkaError
 
 from headrace.kafka.lane import Lane
-from headrace.kafka.progress import Group
+from headrace.kafka.progress import Group, Progress
+from headrace.pipeline import Batch
 from tests.support.calls import Mix, messages_of, traffic
 from tests.support.pumps import Rig, Running
 from tests.support.services import KafkaBroker, PrivateStack
@@ -136,6 +139,34 @@ async def test_a_transaction_that_never_ends_is_begun_again(
         await hung.wait()
         await output.until_records(len(expected))
         assert running.count("headrace_batch_retries_total", cause="KafkaError") >= 1
+        seen = await output.read_to_end()
+    assert compare(seen, expected).exact, str(compare(seen, expected))
+
+
+@pytest.mark.parametrize("size", [3, 7, 20_000])
+async def test_transactions_that_fail_now_and_then_lose_and_repeat_nothing(
+    size: int, kafka: str, rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before their begin, or after their commit: nobody waits out a call's patience because of it."""
+    monkeypatch.setattr("headrace.kafka.lane._RETRY_SECONDS", (0.01, 0.05, 0.1))
+    rng, publish = random.Random(size), Lane._publish
+
+    async def publish_or_fail(lane: Lane, batch: Batch, after: Progress) -> None:
+        chance = rng.random()
+        if chance < 0.3:
+            raise KafkaError("before")
+        await publish(lane, batch, after)
+        if chance > 0.7:
+            raise KafkaError("after")
+
+    monkeypatch.setattr(Lane, "_publish", publish_or_fail)
+    rig.options = {"batch_messages": size, "batch_wait_ms": 20}
+    messages = list(traffic(range(60), 8, seed=size, open_at_once=20, mix=_CALM))
+    expected = offline(messages, tmp_path)
+    async with Output(kafka, rig.topics) as output, rig.pump() as running:
+        await produce(kafka, rig.topics, messages)
+        await output.until_records(len(expected))
+        assert running.total("headrace_batch_retries_total") >= 1
         seen = await output.read_to_end()
     assert compare(seen, expected).exact, str(compare(seen, expected))
 
