@@ -104,7 +104,9 @@ class StateSettings(_Section):
         None, description="redis:// or rediss:// URL. Without one the worker keeps state in its own memory."
     )
     prefix: str = Field("headrace", description="Prefix of all Redis keys.")
-    timeout_seconds: float = Field(5.0, gt=0, description="Longest wait for one Redis round trip.")
+    timeout_seconds: float = Field(
+        5.0, gt=0, description="Longest wait for one trip to Redis, and as long again for each thousand commands in it."
+    )
     idle_seconds: float = Field(120.0, gt=0, description="A stream this long silent (stream time) is incomplete.")
     grace_seconds: float = Field(5.0, gt=0, description="Wait for trailers after a sign of the end (stream time).")
     open_ttl_seconds: int = Field(86_400, ge=60, description="Redis forgets an open call after this.")
