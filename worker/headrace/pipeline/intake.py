@@ -10,6 +10,8 @@ from msgspec import Raw
 from headrace import normalize, records
 from headrace.capture import envelope
 from headrace.capture.avro_form import AvroCaptures
+from headrace.capture.event_shape import EventShape, start_of
+from headrace.capture.headers_form import has_headers_form
 from headrace.capture.inbound import Inbound
 from headrace.capture.inbound import Source as Coordinates
 from headrace.capture.mapping import Mapping as SourceMapping
@@ -21,6 +23,9 @@ from headrace.reassembly.facts import CallFacts, Trait
 from headrace.reassembly.pieces import Pieces
 from headrace.reassembly.store import StateKey
 
+#: Which event of a share tells how they are written.
+_TO_BE_SHAPED = 2
+
 
 @final
 class Share:
@@ -28,11 +33,12 @@ class Share:
 
     body: the capture of a whole body, the share's only piece. index: place of its last message in the batch; it
     orders what the batch emits. said: what the last message read by `envelope.read_event` said of the call.
-    events: the trait of such messages by their direction.
+    events: the trait of such messages by their direction. shape: how they are written, where that is known; shaped:
+    the trait of these.
     """
 
     # No dataclass: what that generates is not compiled with the rest.
-    __slots__ = ("_partition", "_topic", "body", "events", "facts", "index", "key", "pieces", "said")
+    __slots__ = ("_partition", "_topic", "body", "events", "facts", "index", "key", "pieces", "said", "shape", "shaped")
 
     def __init__(self, key: StateKey, facts: CallFacts, first: Coordinates, body: Capture | None = None) -> None:
         self.key = key
@@ -44,6 +50,8 @@ class Share:
         self.body = body
         self.said: Any = None
         self.events: dict[str | None, Trait] = {}
+        self.shape: EventShape | None = None
+        self.shaped: Any = None
 
     def is_of(self, message: Inbound) -> bool:
         """Whether a message lies in the share's partition."""
@@ -87,6 +95,8 @@ class Intake:
         gathered = _Gathered()
         for index, message in enumerate(messages):
             mapping = self._mappings.get(message.topic) if self._mappings else None
+            if mapping is None and gathered.add_like(message, index):
+                continue
             event = envelope.read_event(message) if mapping is None else None
             if event is not None and gathered.add_event(event, message, index):
                 continue
@@ -119,6 +129,25 @@ class _Gathered:
         self._streams: dict[tuple[str, int, str, str], Share] = {}
         #: By call id, the share that an event was added to last.
         self._last: dict[str, Share] = {}
+        #: By what their messages begin with, shares of which it is known how these are written.
+        self._shaped: dict[bytes, Share] = {}
+
+    def add_like(self, message: Inbound, index: int) -> bool:
+        """Add the piece of an event that is written as the ones before it; False, and nothing added, for any other."""
+        value = message.value
+        if not self._shaped or value is None or (message.headers and has_headers_form(message)):
+            return False
+        start = start_of(value)
+        share = None if start is None else self._shaped.get(start)
+        if share is None or share.shape is None or not share.is_of(message):
+            return False
+        read = share.shape.read(value)
+        if read is None:
+            return False
+        seq, captured_at, payload = read
+        share.pieces.add(share.shaped, message.offset, message.timestamp, seq, captured_at, payload)
+        share.index = index
+        return True
 
     def add_event(self, event: envelope.Event, message: Inbound, index: int) -> bool:
         """Add an event's piece; False, and nothing added, when what it says of the call is not to be accepted."""
@@ -139,6 +168,12 @@ class _Gathered:
             share.events[event.direction] = trait
         share.pieces.add(trait, message.offset, message.timestamp, event.seq, event.captured_at, event.payload)
         share.index = index
+        if len(share.pieces) == _TO_BE_SHAPED and message.value is not None:
+            # Of fewer it would cost more than it saves.
+            shape = EventShape.of(message.value, event)
+            if shape is not None:
+                share.shape, share.shaped = shape, trait
+                self._shaped[shape.start] = share
         return True
 
     def add(self, capture: Capture, index: int) -> None:
