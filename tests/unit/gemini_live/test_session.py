@@ -389,6 +389,14 @@ def test_calls_that_the_server_took_back_are_cancelled() -> None:
 # Ends
 
 
+def test_what_a_frame_says_before_and_after_the_end_is_of_the_turn_that_it_ends() -> None:
+    last = {"role": "model", "parts": [{"text": " then."}]}
+    orders = [{"turnComplete": True, "modelTurn": last}, {"modelTurn": last, "turnComplete": True}]
+    first, second = (turn(said("a"), spoke({"text": "Well"}), content(**fields)) for fields in orders)
+    assert first.complete and first.body == second.body
+    assert first.body["turn"][1]["modelTurn"]["parts"] == [{"text": "Well then."}]
+
+
 def test_an_interrupted_turn_was_cut_by_its_user() -> None:
     folded = turn(
         said("a"), spoke({"text": "Well"}), heard(b"x"), content(interrupted=True), content(turnComplete=True)

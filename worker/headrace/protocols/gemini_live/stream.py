@@ -48,6 +48,7 @@ _TRAILERS = frozenset({"usageMetadata", "goAway", "sessionResumptionUpdate", "vo
 }
 #: What is transcribed piece by piece; an interim transcription is replaced as a whole.
 _TRANSCRIPTIONS = ("inputTranscription", "outputTranscription")
+_LAST = "turnComplete"
 #: What tells that the model has begun another turn.
 _SPEECH = frozenset({"modelTurn", "toolCall"})
 
@@ -129,7 +130,11 @@ class Session:
             self.folded.append(Folded({"setup": value}, complete=True, events=1, record_type="request"))
         elif key == "serverContent" and side == "server" and type(value) is dict:
             for name, item in value.items():
-                self._take_content(name, item)
+                if name != _LAST:
+                    self._take_content(name, item)
+            if _LAST in value:
+                # Wherever it stands: what its frame says besides is of the turn that it ends.
+                self._take_content(_LAST, value[_LAST])
             if not value and self._turn is not None and self._counted is None:
                 self._turn.events, self._counted = self._turn.events + 1, self._turn
         elif key == "realtimeInput" and side == "client" and type(value) is dict:
@@ -164,7 +169,7 @@ class Session:
             turn.grow(key, value)
         elif key in FLAGS:
             turn.fields[key] = value
-            self._over = self._over or (key == "turnComplete" and value is True)
+            self._over = self._over or (key == _LAST and value is True)
         else:
             turn.put("server", "serverContent", {key: value}, closes=True)
 
