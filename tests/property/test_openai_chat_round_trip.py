@@ -43,17 +43,8 @@ STREAMS: list[Any] = [
 ]
 ODD: list[Any] = [*PARTS.values(), *CALLS.values(), *TOOLS.values(), *ASSISTANTS.values(), *ERRORS.values()]
 KEYS = (
-    *(
-        "role",
-        "content",
-        "tool_calls",
-        "function_call",
-        "reasoning",
-        "reasoning_content",
-        "reasoning_details",
-        "thinking_blocks",
-        "name",
-    ),
+    *("role", "content", "tool_calls", "function_call", "reasoning", "reasoning_content", "reasoning_details", "name"),
+    *("thinking_blocks", "thinking", "signature"),
     *("refusal", "audio", "images", "annotations", "executed_tools", "thought_signature", "extra_content", "choices"),
     *("function", "custom", "arguments", "index", "tool_call_id", "error", "message", "detail", "usage", "text"),
     *("delta", "finish_reason", "logprobs", "stop", "tool_choice", "functions", "citations", "token_ids", "x_groq"),

@@ -45,13 +45,16 @@ def read_captures(inbound: Inbound, mapping: Mapping | None = None, avro: AvroCa
         return Read(rejects=[Reject.of(error, inbound.value)])
 
 
+def own_value(inbound: Inbound) -> bytes | None:
+    """The value of a message that says all in it; None where it has none, or its metadata are Kafka headers."""
+    return None if inbound.headers and has_headers_form(inbound) else inbound.value
+
+
 def read_event(inbound: Inbound) -> Event | None:
     """The event of a message that is one event of a stream in JSON, as nearly all are; None for any other message
     and for what `read_captures` refuses."""
-    value = inbound.value
-    if value is None or (inbound.headers and has_headers_form(inbound)):
-        return None
-    return read_json_event(value)
+    value = own_value(inbound)
+    return None if value is None else read_json_event(value)
 
 
 def _read_own(inbound: Inbound, avro: AvroCaptures | None) -> Read:

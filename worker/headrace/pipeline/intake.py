@@ -11,7 +11,6 @@ from headrace import normalize, records
 from headrace.capture import envelope
 from headrace.capture.avro_form import AvroCaptures
 from headrace.capture.event_shape import EventShape, start_of
-from headrace.capture.headers_form import has_headers_form
 from headrace.capture.inbound import Inbound
 from headrace.capture.inbound import Source as Coordinates
 from headrace.capture.mapping import Mapping as SourceMapping
@@ -134,8 +133,8 @@ class _Gathered:
 
     def add_like(self, message: Inbound, index: int) -> bool:
         """Add the piece of an event that is written as the ones before it; False, and nothing added, for any other."""
-        value = message.value
-        if not self._shaped or value is None or (message.headers and has_headers_form(message)):
+        value = envelope.own_value(message) if self._shaped else None
+        if value is None:
             return False
         start = start_of(value)
         share = None if start is None else self._shaped.get(start)
