@@ -11,7 +11,7 @@ from typing import Final, final
 
 import msgspec
 
-from headrace.capture.fields import micros
+from headrace.capture.fields import micros, micros_in
 from headrace.capture.json_form import read_event
 from headrace.capture.json_shapes import Event
 from headrace.capture.redaction import redact_event
@@ -110,7 +110,11 @@ class EventShape:
         if body_at + 1 >= end or value[end] != _CLOSED or value[body_at] != _OPENED or value[end - 1] != _CLOSED:
             return None
         try:
-            captured_at = None if self._time_size == _NO_TIME else micros(value[time_at:at].decode())
+            captured_at = None
+            if self._time_size != _NO_TIME:
+                captured_at = micros_in(value, time_at, self._time_size)
+                if captured_at is None:
+                    captured_at = micros(value[time_at:at].decode())
             # This also sees to it that it is one JSON object.
             return seq, captured_at, redact_event(value[body_at:end])
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, CaptureError):

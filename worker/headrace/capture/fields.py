@@ -86,9 +86,9 @@ def _of_any_iso(text: str) -> int:
 
 @final
 class _Minute:
-    """The minute that was read last, as far as the colon before its seconds."""
+    """The minute that was read last, as far as the colon before its seconds. written: as bytes, if it is ASCII."""
 
-    __slots__ = ("micros", "start")
+    __slots__ = ("micros", "start", "written")
 
     def __init__(self) -> None:
         self.begin("1970-01-01T00:00:")
@@ -96,9 +96,40 @@ class _Minute:
     def begin(self, start: str) -> None:
         self.micros = _of_any_iso(start + "00.000000Z")
         self.start = start
+        self.written = start.encode() if start.isascii() else None
 
 
 _minute: Final = _Minute()
+#: Of "2026-11-30T10:00:00.123456Z".
+_COMMON_SIZE: Final = 27
+_ZERO: Final = 48
+_NINE: Final = 57
+_POINT: Final = 46
+_ZULU: Final = 90
+
+
+def micros_in(text: bytes, at: int, size: int) -> int | None:
+    """`micros` of the time that lies there in a text, without its quotes, where it is in the minute that was read last
+    and in the commonest form; None for any other, which may be a time, too."""
+    written = _minute.written
+    if size != _COMMON_SIZE or at + size > len(text) or written is None or not text.startswith(written, at):
+        return None
+    seconds, fraction = _digits(text, at + 17, at + 19), _digits(text, at + 20, at + 26)
+    if seconds < 0 or seconds > 59 or fraction < 0 or text[at + 19] != _POINT or text[at + 26] != _ZULU:
+        return None
+    return _minute.micros + seconds * 1_000_000 + fraction
+
+
+def _digits(text: bytes, at: int, end: int) -> int:
+    """The number that these digits write; -1 when one is none."""
+    number = 0
+    while at < end:
+        digit = text[at]
+        if digit < _ZERO or digit > _NINE:
+            return -1
+        number = number * 10 + digit - _ZERO
+        at += 1
+    return number
 
 
 def _of_number(value: Json) -> int:

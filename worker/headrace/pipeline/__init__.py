@@ -54,6 +54,7 @@ class Pipeline:
         answers = await self._answers([offer for _, offer in offered])
         for (share, offer), answer in zip(offered, answers, strict=True):
             emission.take(share, offer, answer, batch)
+            self._intake.note(share, is_open=answer.outcome == "open")
         self._forget(batch)
         return batch
 

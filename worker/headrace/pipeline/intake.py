@@ -18,6 +18,7 @@ from headrace.capture.model import Capture
 from headrace.errors import HeadraceError
 from headrace.pipeline import letters
 from headrace.pipeline.batch import Batch
+from headrace.pipeline.written import OpenCalls, Written
 from headrace.reassembly.facts import CallFacts, Trait
 from headrace.reassembly.pieces import Pieces
 from headrace.reassembly.store import StateKey
@@ -32,12 +33,24 @@ class Share:
 
     body: the capture of a whole body, the share's only piece. index: place of its last message in the batch; it
     orders what the batch emits. said: what the last message read by `envelope.read_event` said of the call.
-    events: the trait of such messages by their direction. shape: how they are written, where that is known; shaped:
-    the trait of these.
+    stated: the facts of that. events: the trait of such messages by their direction. written: how they are written,
+    where that is known.
     """
 
     # No dataclass: what that generates is not compiled with the rest.
-    __slots__ = ("_partition", "_topic", "body", "events", "facts", "index", "key", "pieces", "said", "shape", "shaped")
+    __slots__ = (
+        "_partition",
+        "_topic",
+        "body",
+        "events",
+        "facts",
+        "index",
+        "key",
+        "pieces",
+        "said",
+        "stated",
+        "written",
+    )
 
     def __init__(self, key: StateKey, facts: CallFacts, first: Coordinates, body: Capture | None = None) -> None:
         self.key = key
@@ -48,9 +61,9 @@ class Share:
         self.index = 0
         self.body = body
         self.said: Any = None
+        self.stated = facts
         self.events: dict[str | None, Trait] = {}
-        self.shape: EventShape | None = None
-        self.shaped: Any = None
+        self.written: Written | None = None
 
     def is_of(self, message: Inbound) -> bool:
         """Whether a message lies in the share's partition."""
@@ -85,13 +98,15 @@ class Intake:
     def __init__(self, mappings: Mapping[str, SourceMapping] | None, avro: AvroCaptures | None) -> None:
         self._mappings = {} if mappings is None else mappings
         self._avro = avro
+        self._open_calls = OpenCalls()
 
     def shares(self, messages: Iterable[Inbound], batch: Batch) -> list[Share]:
         """Stream pieces by call and partition, whole bodies alone; ordered by last message.
 
         What is no capture becomes a dead letter of the batch.
         """
-        gathered = _Gathered()
+        self._open_calls.next_batch()
+        gathered = _Gathered(self._open_calls)
         for index, message in enumerate(messages):
             mapping = self._mappings.get(message.topic) if self._mappings else None
             if mapping is None and gathered.add_like(message, index):
@@ -103,6 +118,14 @@ class Intake:
                 gathered.add(capture, index)
         gathered.shares.sort(key=lambda share: share.index)
         return gathered.shares
+
+    def note(self, share: Share, *, is_open: bool) -> None:
+        """Whether more of a share's call is to come: then how its events are written is worth knowing."""
+        if share.written is not None:
+            if is_open:
+                self._open_calls.keep(share.written)
+            else:
+                self._open_calls.drop(share.written)
 
     def _captures(self, message: Inbound, mapping: SourceMapping | None, index: int, batch: Batch) -> Sequence[Capture]:
         try:
@@ -122,8 +145,9 @@ class Intake:
 class _Gathered:
     """The shares of a batch while it is read."""
 
-    def __init__(self) -> None:
+    def __init__(self, open_calls: OpenCalls) -> None:
         self.shares: list[Share] = []
+        self._open_calls = open_calls
         self._http: dict[bytes, Raw] = {}
         self._streams: dict[tuple[str, int, str, str], Share] = {}
         #: By call id, the share that an event was added to last.
@@ -133,20 +157,34 @@ class _Gathered:
 
     def add_like(self, message: Inbound, index: int) -> bool:
         """Add the piece of an event that is written as the ones before it; False, and nothing added, for any other."""
-        value = envelope.own_value(message) if self._shaped else None
-        if value is None:
+        value = envelope.own_value(message)
+        start = None if value is None else start_of(value)
+        if value is None or start is None:
             return False
-        start = start_of(value)
-        share = None if start is None else self._shaped.get(start)
-        if share is None or share.shape is None or not share.is_of(message):
+        share = self._shaped.get(start)
+        written = self._open_calls.find(start) if share is None else share.written
+        if written is None or not written.is_of(message):
             return False
-        read = share.shape.read(value)
+        read = written.shape.read(value)
         if read is None:
             return False
+        if share is None:
+            share = self._resumed(written, message)
         seq, captured_at, payload = read
-        share.pieces.add(share.shaped, message.offset, message.timestamp, seq, captured_at, payload)
+        share.pieces.add(written.trait, message.offset, message.timestamp, seq, captured_at, payload)
         share.index = index
         return True
+
+    def _resumed(self, written: Written, message: Inbound) -> Share:
+        """The share, in this batch, of a call that was open after an earlier one."""
+        share = self._stream(written.facts, message.source)
+        if share.written is None:
+            share.written = written
+            self._shaped[written.shape.start] = share
+        if share.said is None:
+            self._say(share, written.said, written.facts)
+            share.events[written.trait.direction] = written.trait
+        return share
 
     def add_event(self, event: envelope.Event, message: Inbound, index: int) -> bool:
         """Add an event's piece; False, and nothing added, when what it says of the call is not to be accepted."""
@@ -154,26 +192,31 @@ class _Gathered:
         share = self._last.get(said.call_id)
         if share is None or not share.is_of(message) or share.said != said:
             try:
-                share = self._stream(normalize.call_facts(said, *envelope.facts_said(said)), message.source)
+                facts = normalize.call_facts(said, *envelope.facts_said(said))
             except HeadraceError:
                 return False
+            share = self._stream(facts, message.source)
             # Many calls say the same of HTTP. One copy stays near the processor; each call's own would not.
             said.http = self._http.setdefault(bytes(said.http), said.http)
-            share.said = said
-            self._last[said.call_id] = share
+            self._say(share, said, facts)
         trait = share.events.get(event.direction)
         if trait is None:
             trait = Trait(message.topic, message.partition, "stream", "json", event.direction)
             share.events[event.direction] = trait
         share.pieces.add(trait, message.offset, message.timestamp, event.seq, event.captured_at, event.payload)
         share.index = index
-        if len(share.pieces) == _TO_BE_SHAPED and message.value is not None:
+        if len(share.pieces) == _TO_BE_SHAPED and share.written is None and message.value is not None:
             # Of fewer it would cost more than it saves.
             shape = EventShape.of(message.value, event)
             if shape is not None:
-                share.shape, share.shaped = shape, trait
+                share.written = Written(shape, trait, share.said, share.stated)
                 self._shaped[shape.start] = share
         return True
+
+    def _say(self, share: Share, said: Any, facts: CallFacts) -> None:
+        """What the last event said that was read in full, which most after it say, too."""
+        share.said, share.stated = said, facts
+        self._last[said.call_id] = share
 
     def add(self, capture: Capture, index: int) -> None:
         """Add a capture of any kind."""
