@@ -14,7 +14,7 @@ import msgspec
 from headrace.capture.fields import micros, micros_in
 from headrace.capture.json_form import read_event
 from headrace.capture.json_shapes import Event
-from headrace.capture.redaction import redact_event
+from headrace.capture.plain_events import PlainEvents
 from headrace.errors import CaptureError
 
 _SEQ: Final = b'"seq":'
@@ -46,7 +46,7 @@ def start_of(value: bytes) -> bytes | None:
 class EventShape:
     """Call it with messages that begin with ``start``."""
 
-    __slots__ = ("_before_body", "_before_time", "_time_size", "start")
+    __slots__ = ("_before_body", "_before_time", "_events", "_time_size", "start")
 
     def __init__(self, start: bytes, before_time: bytes, time_size: int, before_body: bytes) -> None:
         """before_time: after the number. time_size: of its text; _NO_TIME where there is none. Then before_body."""
@@ -54,6 +54,7 @@ class EventShape:
         self._before_time = before_time
         self._time_size = time_size
         self._before_body = before_body
+        self._events = PlainEvents()
 
     @classmethod
     def of(cls, value: bytes, event: Event) -> EventShape | None:
@@ -116,7 +117,7 @@ class EventShape:
                 if captured_at is None:
                     captured_at = micros(value[time_at:at].decode())
             # This also sees to it that it is one JSON object.
-            return seq, captured_at, redact_event(value[body_at:end])
+            return seq, captured_at, self._events.redacted(value[body_at:end])
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, CaptureError):
             return None
 

@@ -30,6 +30,11 @@ _SIGNS = re.compile(
 _STREAM_SIGNS = re.compile(rb'"(?:tools|mcp_servers|environment)"')
 
 
+def has_settings(event: bytes) -> bool:
+    """Whether a JSON object has a member that may hold secrets; raises msgspec's DecodeError for what is none."""
+    return bool(settings_of(event) != NO_SETTINGS)
+
+
 def event_may_hold_secrets(event: bytes) -> bool:
     """`may_hold_secrets` of one JSON object, which raises msgspec's DecodeError for what is none."""
     settings = settings_of(event)
