@@ -93,6 +93,18 @@ def test_events_of_a_call_that_is_open_are_read_by_what_the_batch_before_told() 
     assert share.written is None
 
 
+def test_what_large_messages_repeat_is_not_remembered() -> None:
+    intake = Intake(None, None)
+    head = b'{"call_id":"call-1","seq":%d,"kind":"stream","task_id":"' + b"x" * 10_000 + b'","body":{"choices":[]}}'
+    for first in (0, 2):
+        messages = [Inbound("raw", 0, seq, 0, head % seq, None, ()) for seq in (first, first + 1)]
+        (share,), _ = _read(intake, messages)
+        assert share.pieces.seqs == [first, first + 1]
+        intake.note(share, is_open=True)
+    (share,), _ = _read(intake, [Inbound("raw", 0, 4, 0, head % 4, None, ())])
+    assert share.written is None
+
+
 def test_more_open_calls_than_are_remembered_are_read_as_well() -> None:
     intake = Intake(None, None)
     calls = 5000

@@ -56,6 +56,11 @@ class EventShape:
         self._before_body = before_body
         self._events = PlainEvents()
 
+    @property
+    def size(self) -> int:
+        """Bytes of what the messages repeat."""
+        return len(self.start) + len(self._before_time) + len(self._before_body)
+
     @classmethod
     def of(cls, value: bytes, event: Event) -> EventShape | None:
         """The shape of a message that was read; None where it has none, as when something follows the body."""

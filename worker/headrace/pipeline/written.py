@@ -8,8 +8,9 @@ from headrace.capture.event_shape import EventShape
 from headrace.capture.inbound import Inbound
 from headrace.reassembly.facts import CallFacts, Trait
 
-#: Of so many calls it is remembered; about one and a half kilobytes each.
-_MOST: Final = 4096
+#: Of so many calls it is remembered, so a worker does not grow with its open calls; and only where it is not large.
+_MOST: Final = 1024
+_LARGEST: Final = 8192
 #: One that no batch of the last so many had events of makes room for another.
 _UNUSED_BATCHES: Final = 8
 
@@ -56,6 +57,8 @@ class OpenCalls:
     def keep(self, written: Written) -> None:
         """Remember a call that is still open after a batch with such events."""
         start = written.shape.start
+        if written.shape.size > _LARGEST:
+            return
         if self._written.pop(start, None) is None and len(self._written) >= _MOST:
             eldest = next(iter(self._written))
             if self._batch - self._written[eldest].used <= _UNUSED_BATCHES:
