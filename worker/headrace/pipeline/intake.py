@@ -196,8 +196,8 @@ class _Gathered:
             except HeadraceError:
                 return False
             share = self._stream(facts, message.source)
-            # Many calls say the same of HTTP. One copy stays near the processor; each call's own would not, and what was
-            # read of a message keeps all of it in memory.
+            # Many calls say the same of HTTP. One copy stays near the processor; each call's own would not. A copy, for
+            # what lies in a message keeps all of it in memory.
             http = bytes(said.http)
             said.http = self._http.setdefault(http, Raw(http))
             self._say(share, said, facts)
