@@ -11,8 +11,8 @@ from headrace.reassembly.facts import CallFacts, Trait
 #: Of so many calls it is remembered, so a worker does not grow with its open calls; and only where it is not large.
 _MOST: Final = 1024
 _LARGEST: Final = 8192
-#: One that no batch of the last so many had events of makes room for another.
-_UNUSED_BATCHES: Final = 8
+#: One that no batch of the last so many, of all partitions, had events of makes room for another.
+_UNUSED_BATCHES: Final = 256
 
 
 @final
