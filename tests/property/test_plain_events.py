@@ -71,7 +71,7 @@ def test_an_event_that_differs_in_one_text_is_not_looked_through(monkeypatch: py
             assert events.redacted(before + text + after) == before + text + after
         looked.clear()
         with monkeypatch.context() as patched:
-            patched.setattr(plain_events, "has_settings", lambda event: looked.append(event))
+            patched.setattr(plain_events, "settings_in", lambda event: looked.append(event))
             event = before + "größer, and on".encode() + after
             assert events.redacted(event) is event
         assert looked == []

@@ -11,7 +11,7 @@ from typing import Final, final
 
 import msgspec
 
-from headrace.capture.fields import micros, micros_in
+from headrace.capture.fields import micros, micros_in, number_at
 from headrace.capture.json_form import read_event
 from headrace.capture.json_shapes import Event
 from headrace.capture.plain_events import PlainEvents
@@ -26,7 +26,6 @@ _NO_TIME: Final = -1
 #: A longer number is read in full.
 _MOST_DIGITS: Final = 15
 _ZERO: Final = 48
-_NINE: Final = 57
 _SPACE: Final = 32
 _QUOTE: Final = 34
 _OPENED: Final = 123
@@ -92,15 +91,9 @@ class EventShape:
 
     def read(self, value: bytes) -> tuple[int, int | None, bytes] | None:
         """(seq, captured_at, payload) of another message; None for one that has not this shape."""
-        first = at = len(self.start)
+        first = len(self.start)
         end = len(value) - 1
-        seq = 0
-        while at < end:
-            digit = value[at]
-            if digit < _ZERO or digit > _NINE:
-                break
-            seq = seq * 10 + digit - _ZERO
-            at += 1
+        seq, at = number_at(value, first, end)
         size = at - first
         if size == 0 or size > _MOST_DIGITS or (size > 1 and value[first] == _ZERO):
             return None

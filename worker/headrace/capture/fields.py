@@ -114,22 +114,26 @@ def micros_in(text: bytes, at: int, size: int) -> int | None:
     written = _minute.written
     if size != _COMMON_SIZE or at + size > len(text) or written is None or not text.startswith(written, at):
         return None
-    seconds, fraction = _digits(text, at + 17, at + 19), _digits(text, at + 20, at + 26)
-    if seconds < 0 or seconds > 59 or fraction < 0 or text[at + 19] != _POINT or text[at + 26] != _ZULU:
+    point, zulu = at + 19, at + 26
+    seconds, stop = number_at(text, at + 17, point)
+    if stop != point or seconds > 59 or text[point] != _POINT:
+        return None
+    fraction, stop = number_at(text, point + 1, zulu)
+    if stop != zulu or text[zulu] != _ZULU:
         return None
     return _minute.micros + seconds * 1_000_000 + fraction
 
 
-def _digits(text: bytes, at: int, end: int) -> int:
-    """The number that these digits write; -1 when one is none."""
+def number_at(text: bytes, at: int, end: int) -> tuple[int, int]:
+    """The number that the digits there write, as far as ``end`` at most, and where they stop."""
     number = 0
     while at < end:
         digit = text[at]
         if digit < _ZERO or digit > _NINE:
-            return -1
+            break
         number = number * 10 + digit - _ZERO
         at += 1
-    return number
+    return number, at
 
 
 def _of_number(value: Json) -> int:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from headrace.capture.redaction import redact_event
-from headrace.capture.secret_fields import has_settings
+from headrace.capture.redaction import redact_settings
+from headrace.capture.secret_fields import settings_in
 
 #: So many events in a row are compared with the one before without telling of the next.
 _MOST_TRIES: Final = 16
@@ -38,8 +38,9 @@ class PlainEvents:
         if self._is_like(event):
             self._tries = 0
             return event
-        if has_settings(event):
-            return redact_event(event)
+        settings = settings_in(event)
+        if settings is not None:
+            return redact_settings(event, settings)
         if self._tries < _MOST_TRIES and len(event) <= _LONGEST:
             self._tries += 1
             self._learn(event)
@@ -96,6 +97,6 @@ def _text_at(event: bytes, at: int) -> tuple[int, int]:
 
 def _is_plain(event: bytes) -> bool:
     try:
-        return not has_settings(event)
+        return settings_in(event) is None
     except (ValueError, RecursionError):
         return False

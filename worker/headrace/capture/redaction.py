@@ -10,7 +10,8 @@ talks of one, stays. The last one sees only bytes, so it rather takes too much. 
 from __future__ import annotations
 
 from headrace.capture.scrubbing import redact_bytes, redact_text
-from headrace.capture.secret_fields import event_may_hold_secrets, may_hold_secrets, redact_body
+from headrace.capture.secret_fields import hold_secrets, may_hold_secrets, redact_body, settings_in
+from headrace.capture.secret_members import Settings
 from headrace.capture.secret_names import REDACTED, redact_headers, redact_url
 from headrace.errors import FramingError
 from headrace.json_text import dumps, loads
@@ -22,6 +23,7 @@ __all__ = [
     "redact_event",
     "redact_headers",
     "redact_payload",
+    "redact_settings",
     "redact_text",
     "redact_url",
 ]
@@ -44,7 +46,13 @@ def redact_payload(payload: bytes) -> bytes:
 
 def redact_event(event: bytes) -> bytes:
     """`redact_payload` of one JSON object; raises msgspec's DecodeError for what is none."""
-    return _redact_json(event) if event_may_hold_secrets(event) else event
+    settings = settings_in(event)
+    return event if settings is None else redact_settings(event, settings)
+
+
+def redact_settings(event: bytes, settings: Settings) -> bytes:
+    """`redact_event` of one that has these settings (`settings_in`)."""
+    return _redact_json(event) if hold_secrets(settings) else event
 
 
 def _redact_line(line: bytes) -> bytes:

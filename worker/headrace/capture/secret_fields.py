@@ -30,15 +30,13 @@ _SIGNS = re.compile(
 _STREAM_SIGNS = re.compile(rb'"(?:tools|mcp_servers|environment)"')
 
 
-def has_settings(event: bytes) -> bool:
-    """Whether a JSON object has a member that may hold secrets; raises msgspec's DecodeError for what is none."""
-    return bool(settings_of(event) != NO_SETTINGS)
+def settings_in(body: bytes) -> Settings | None:
+    """The members of a JSON object that may hold secrets; None where it has none of them.
 
-
-def event_may_hold_secrets(event: bytes) -> bool:
-    """`may_hold_secrets` of one JSON object, which raises msgspec's DecodeError for what is none."""
-    settings = settings_of(event)
-    return settings != NO_SETTINGS and _hold_secrets(settings)
+    Raises msgspec's DecodeError for what is no JSON object.
+    """
+    settings = settings_of(body)
+    return None if settings == NO_SETTINGS else settings
 
 
 def may_hold_secrets(body: bytes) -> bool:
@@ -47,13 +45,14 @@ def may_hold_secrets(body: bytes) -> bool:
     if head != b"{" and (head := body[:64].lstrip()[:1]) != b"{":
         return (_SIGNS if head == b"[" else _STREAM_SIGNS).search(body) is not None
     try:
-        settings = settings_of(body)
+        settings = settings_in(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return True
-    return settings != NO_SETTINGS and _hold_secrets(settings)
+    return settings is not None and hold_secrets(settings)
 
 
-def _hold_secrets(settings: Settings) -> bool:
+def hold_secrets(settings: Settings) -> bool:
+    """Whether one of these members is worth parsing for secret fields; never wrong when it says no."""
     for name in MEMBERS:
         raw = getattr(settings, name)
         if raw is not ABSENT and _holds_secrets(name, bytes(raw)):
